@@ -1,7 +1,7 @@
 """Forecasts of each recording by what the recordings of other projects taught, leaving its own project out.
 
 What is fitted, and fitted anew for each project: the factors with which blocks are counted, from a prior that knows no
-provider; what cache forecasts lean to; rules of caches that were measured on the project's own recordings (documented
+provider; rules of caches that were measured on the project's own recordings (documented
 ones stand in for them).
 """
 
@@ -19,7 +19,6 @@ from benchmarks.subject import replace, rules_of
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import CacheAudited, cache_audited
-from ctxtui.analysis.cache.client_habit import USUAL, Leanings
 from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
@@ -35,12 +34,6 @@ MEASURED: Final = {
     "deepseek-measured": "SWE-agent/mini-swe-agent",
 }
 """Sources of rules of caches (`ctxtui/data/cache.toml`) that were measured, and the project of the recordings."""
-TRIED: Final = (
-    *(replace(USUAL, again=n) for n in (3, 4, 2, 1_000_000)),
-    *(replace(USUAL, resumed=n) for n in (1, 2, 0, -1_000_000)),
-    *(replace(USUAL, ended=n) for n in (0, 1, 2, 1_000_000)),
-)
-"""What forecasts may lean to, one thing varied at a time, what ships first: where two are wrong as often it stays."""
 
 Row = TypeVar("Row", Audited, CacheAudited)
 Lesson = tuple[str, ModelCard, Features, float, int]
@@ -59,22 +52,15 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A recording and what is asked of it for every project that is left out."""
+    """A recording and what its reports teach."""
 
     recording: Recording
     lessons: tuple[Lesson, ...]
-    wrong: dict[Leanings, int]
-    """Calls whose hit or miss was foretold wrongly, by what forecasts leant to."""
 
 
 def known(recording: Recording) -> Known:
-    """`recording` with what its reports teach and how each leaning does on it."""
-    rules = rules_without("")
-    wrong = {}
-    for leanings in dict.fromkeys((USUAL, *TRIED)):
-        rows = own(recording, cache_audited(recording.book, _rules_of(recording.book, rules), leanings=leanings))
-        wrong[leanings] = sum((row.reported * 2 > row.previous) != (row.predicted * 2 > row.previous) for row in rows)
-    return Known(recording, tuple(lessons(recording.book)), wrong)
+    """`recording` with what its reports teach."""
+    return Known(recording, tuple(lessons(recording.book)))
 
 
 def lessons(book: Book) -> list[Lesson]:
@@ -100,27 +86,11 @@ def foretold(held: Recording, others: Sequence[Known]) -> list[Pair]:
     """The calls of `held`, foretold by what `others` taught; none of them may be of its project."""
     fitted = _fitted(held.book, (one for other in others for one in other.lessons))
     rules = _rules_of(held.book, rules_without(held.project))
-    leanings = fit(others)
-    reads = {
-        (row.thread, row.call): row for row in own(held, cache_audited(held.book, rules, fitted.__getitem__, leanings))
-    }
+    reads = {(row.thread, row.call): row for row in own(held, cache_audited(held.book, rules, fitted.__getitem__))}
     pairs = []
     for row in own(held, audited(held.book, fitted.__getitem__)):
         pairs.append(Pair(row, reads.get((row.thread, row.call)), *_naively(held.book, row.thread, row.call)))
     return pairs
-
-
-def fit(others: Iterable[Known]) -> Leanings:
-    """What forecasts lean to by the recordings `others`: of each thing the first that is wrong least often."""
-    tally: dict[Leanings, int] = {}
-    for one in others:
-        for leanings, wrong in one.wrong.items():
-            tally[leanings] = tally.get(leanings, 0) + wrong
-    best = {}
-    for name in ("again", "resumed", "ended"):
-        tried = [one for one in TRIED if replace(one, **{name: getattr(USUAL, name)}) == USUAL]
-        best[name] = getattr(min(tried, key=lambda one: tally.get(one, 0)), name)
-    return Leanings(**best)
 
 
 @cache

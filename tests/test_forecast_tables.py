@@ -9,10 +9,9 @@ import pytest
 
 from benchmarks import audit
 from benchmarks.forecast_tables import PLACES, ROOT, on_record, shown
-from benchmarks.left_out import MEASURED, TRIED, Known, fit, rules_without
+from benchmarks.left_out import MEASURED, Known, rules_without
 from benchmarks.naive import naive
 from benchmarks.recorded import CLIENTS, Recording, recordings
-from ctxtui.analysis.cache.client_habit import USUAL
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
@@ -63,15 +62,6 @@ def test_a_measured_rule_gives_way_where_its_recordings_are_left_out() -> None:
     held = {source for _, source in without.sources}
     assert not any("recorded calls" in source for source in held)
     assert set(MEASURED.values()) == {"EntityProcess/agentv", "SWE-agent/mini-swe-agent"}
-
-
-def test_what_forecasts_lean_to_is_what_is_wrong_least_often_on_the_others() -> None:
-    def other(wrong: dict[object, int]) -> Known:
-        return Known(Recording("claude_code", "a", "x", None, frozenset()), (), wrong)  # type: ignore[arg-type]
-
-    assert fit([]) == USUAL
-    best = next(one for one in TRIED if one.again == 4)
-    assert fit([other({one: int(one != best) for one in TRIED})]).again == 4
 
 
 def test_each_call_counts_once_and_its_own_project_teaches_nothing(

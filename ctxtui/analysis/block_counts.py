@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from ctxtui.analysis.read.absence import Absences
+from ctxtui.analysis.read.searches import Searches
+from ctxtui.core.session import Session
+from ctxtui.tokens.weights import Weights
+
 if TYPE_CHECKING:
-    from ctxtui.analysis.read.absence import Absences
-    from ctxtui.analysis.read.searches import Searches
-    from ctxtui.core.session import Session
     from ctxtui.tokens.models import ModelCard
-    from ctxtui.tokens.weights import Weights
 
 
 class BlockCounts(Protocol):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.forecast import Forecast
+from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.learning import ForecastRange, Learning
 from ctxtui.analysis.read.absence import Absences
 from ctxtui.analysis.read.read_context import ReadContexts
@@ -23,9 +24,6 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, slack
 from ctxtui.tokens.whole_tokens import WholeTokens
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.labels.segments import Segment
 
 _THINKING: Final = INDEX["thinking"]
 
@@ -116,9 +114,6 @@ class Book:
         if self._labels is None:
             return None
         split, measure = self._labels(card), self._measure(card)
-
-        # Imported here: the end of a long recording is shown first, and nothing of it counted.
-        from ctxtui.analysis.labels.segments import by_category
 
         def parts(node: Node) -> list[tuple[int, Features]]:
             found = split(node)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.call import WINDOW, Call
+from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.window_signs import ShownWindow
-    from ctxtui.core.session import Session
     from ctxtui.tokens.models import ModelCard
 
 COMPACTION: Final = "automatic compaction"

@@ -4,14 +4,12 @@ compacted by itself, whether it asked for the long one (facts §13)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.core.call import COMPACTED, Call, Fidelity
+from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.models import plain_id
-
-if TYPE_CHECKING:
-    from ctxtui.core.session import Session
 
 AUTOMATIC: Final = "auto"
 _CHANGING: Final = 16

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import EarlyAnswer
@@ -17,30 +17,11 @@ from ctxtui.dataclasses import dataclass, field
 from ctxtui.wire.bounds import MAX_BODY
 from ctxtui.wire.unpacking import unpacker
 
+if TYPE_CHECKING:
+    pass
+
 GONE: Final = "the client went away"
 CUT: Final = "the provider's connection broke off"
-
-
-class Ends(Protocol):
-    """What a passage does: bytes to either end, and what it asks of whoever has them. Nothing of it waits."""
-
-    def to_client(self, data: bytes) -> None:
-        """Pass bytes on to the client."""
-
-    def to_provider(self, data: bytes) -> None:
-        """Pass bytes on to the provider."""
-
-    def open(self, upstream: Upstream) -> None:
-        """Connect to a provider, or keep the connection to it; `connected` or `not_connected` answers."""
-
-    def ask(self, waiting: WaitingRequest) -> None:
-        """Ask the gate about a request; `decided` answers, or `undecided`."""
-
-    def end(self, abort: bool = False) -> None:
-        """Close both connections, once what was passed on has left; with `abort` the provider's at once."""
-
-    def break_off(self) -> None:
-        """End the client's connection as the provider's ended: broken."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from ctxtui.attach.early_answer import AsEvent
@@ -10,12 +10,9 @@ from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.dataclasses import dataclass, field
 
-
-class Alive(Protocol):
-    """Says `ping` to a client that waits for a stream, at a time (Unix seconds): its answer begins with it, and what
-    goes wrong from then on is told as an event, spelled by `as_event`. Whether it could be said."""
-
-    def __call__(self, ping: bytes, as_event: AsEvent, at: float) -> bool: ...
+Alive = Callable[[bytes, AsEvent, float], bool]
+"""Says a ping to a client that waits for a stream, at a time (Unix seconds): its answer begins with it, and what goes
+wrong from then on is told as an event, spelled by the function. Whether it could be said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,17 @@
 """One connection of a client through a relay: the bytes of both ends in, the bytes for both ends out. No IO, no clock.
 
 Whoever has the connections calls `client_data`, `provider_data` and so on with what comes, and carries out what is
-asked of `Ends` meanwhile. One request goes by after the other; what a client says before its answer is there is kept.
+asked of `Connection` meanwhile. One request goes by after the other; what a client says before its answer is there is
+kept.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, takes_chunks
-from ctxtui.attach.exchange import CUT, GONE, Ends, Exchange
+from ctxtui.attach.exchange import CUT, GONE, Exchange
 from ctxtui.attach.gate import RequestVerdict
 from ctxtui.attach.http1 import Head
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent
@@ -19,11 +22,14 @@ from ctxtui.attach.visitors import ONLY_HERE, stranger
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_EARLY_HEADS, MAX_READ_AHEAD
 
+if TYPE_CHECKING:
+    from ctxtui.attach.connection import Connection
+
 
 class Passage:
     """One connection of a client. Every method takes the time `at` (Unix seconds) and neither waits nor raises."""
 
-    def __init__(self, route: Route, ends: Ends) -> None:
+    def __init__(self, route: Route, ends: Connection) -> None:
         self._route = route
         self._ends = ends
         self._wants = route.wants

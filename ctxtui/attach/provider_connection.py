@@ -5,29 +5,19 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from ctxtui.attach.upstream import Upstream
 from ctxtui.wire.bounds import MAX_UNSENT
 
-
-class ProviderUser(Protocol):
-    """Who has a provider's connection."""
-
-    def provider_data(self, data: bytes) -> None:
-        """The provider said something."""
-
-    def provider_lost(self, provider: ProviderConnection, broken: bool) -> None:
-        """Its connection is at its end, or was `broken`."""
-
-    def hold_back(self, paused: bool) -> None:
-        """It takes no more for now, or takes more again."""
+if TYPE_CHECKING:
+    from ctxtui.attach.connection import Connection
 
 
 class ProviderConnection(asyncio.Protocol):
     """The connection to a provider, for its `user`."""
 
-    def __init__(self, upstream: Upstream, user: ProviderUser) -> None:
+    def __init__(self, upstream: Upstream, user: Connection) -> None:
         self.upstream = upstream
         self.transport: asyncio.Transport | None = None
         self.user = user

@@ -22,6 +22,8 @@ from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
+SWITCH_INTERVAL: Final = 0.00005
+"""Seconds that another thread may keep the relay's event loop waiting (`sys.setswitchinterval`)."""
 HOST: Final = "127.0.0.1"
 
 

@@ -3,9 +3,9 @@ edits or a hold want a request whole, kept until that is decided. No IO."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from ctxtui.attach.exchange import Ends, Exchange, passed
+from ctxtui.attach.exchange import Exchange, passed
 from ctxtui.attach.frames import WireFrame, agreed, readers, text_frame
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
@@ -16,6 +16,9 @@ from ctxtui.attach.socket_context import SocketContext, Whole
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_READ_AHEAD
 
+if TYPE_CHECKING:
+    from ctxtui.attach.connection import Connection
+
 _START: Final = 1
 """The opcode of a text message's first frame."""
 
@@ -23,7 +26,7 @@ _START: Final = 1
 class SocketPassage:
     """What goes by after ``101 Switching Protocols``. Where it is no WebSocket, bytes go by unread."""
 
-    def __init__(self, one: Exchange, head: Head, ends: Ends, wants: Wants | None) -> None:
+    def __init__(self, one: Exchange, head: Head, ends: Connection, wants: Wants | None) -> None:
         self._one = one
         self._ends = ends
         self._wants = wants

@@ -13,11 +13,12 @@ import click
 
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.process_pool import processors
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.library.library import SessionLibrary
 
 
@@ -44,10 +45,10 @@ class Age(click.ParamType[float]):
         return float(parts[1]) * _UNITS[parts[2]]
 
 
-def known_sessions(settings: Settings, folder: Path | None = None, cluster: str = "") -> list[SessionSummary]:
-    """Them, oldest first, samples left out; what is not remembered yet is read now, by the processes of a `cluster` if
-    its address is given. Raises what listing `folder` raises; what cannot be read has an `error`."""
-    sessions = AllSessions(settings, folder, cluster)
+def known_sessions(settings: Settings, folder: Path | None = None) -> list[SessionSummary]:
+    """Them, oldest first, samples left out; what is not remembered yet is read now. Raises what listing `folder`
+    raises; what cannot be read has an `error`."""
+    sessions = AllSessions(settings, folder)
     for _ in sessions.read():
         pass
     return sessions.known
@@ -93,8 +94,6 @@ class AllSessions:
         unread = [one for one in self._every if one.key not in self._known or self._known[one.key].usage_only]
         if not unread:
             return
-        # Imported here: what is remembered takes no processes.
-        from ctxtui.services.process_pool import processors
 
         done = len(self._every) - len(unread)
         files = self._shelf.figures(unread, Event(), self._cluster, workers=processors())
@@ -132,7 +131,6 @@ def sessions_in_turn(
     read first (and is remembered where that breaks off), then all are told of as they are remembered. Of those whose
     file was last written to before `since` (Unix seconds) none is read."""
     from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys, why_anew
-    from ctxtui.services.process_pool import processors
 
     shelf, every = _listed(settings, folder)
     there = remembered_keys(every, settings)

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.shell_completion import CompletionItem
 
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
+from ctxtui.core.edit import Edit
 from ctxtui.services.config.config import Config, hand_on, load
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from ctxtui.analysis.call_choice import ChosenCall
-    from ctxtui.core.edit import Edit
     from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded
 
@@ -36,8 +35,6 @@ class SessionName(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """File names, and the ids that begin as typed."""
-        from click.shell_completion import CompletionItem
-
         from ctxtui.services.recordings.discover import find
 
         files = [CompletionItem(incomplete, type="file")]

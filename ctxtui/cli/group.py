@@ -13,6 +13,7 @@ import click
 from ctxtui import __version__
 from ctxtui.cli.commands import ENTRIES, PURPOSE, help_text
 from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.manage.start_screen import open_screen
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -68,8 +69,6 @@ def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
     """See what a language model read."""
     context.obj = settings
     if context.invoked_subcommand is None:
-        from ctxtui.cli.manage.start_screen import open_screen
-
         return open_screen(None, settings)
     return None
 

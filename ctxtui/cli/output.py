@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
@@ -22,8 +23,6 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
     ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was.
     """
-    import json
-
     progress.wipe()
     indent = 1 if sys.stdout.isatty() else None
     json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=indent, default=_spelled)

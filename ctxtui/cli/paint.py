@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.cli.output import wants_colour, write
+from ctxtui.tui.theme.glyphs import translate
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span
 
@@ -47,8 +48,6 @@ class Painter:
 
     def _drawn(self, text: str, style: str) -> str:
         if self._ascii:
-            from ctxtui.tui.theme.glyphs import translate
-
             text = translate(text, style)
         codes = _codes(style) if self._colour else ""
         return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() else text

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import click
 
 from ctxtui.cli.context import named
 from ctxtui.cli.progress import Working
-from ctxtui.core.errors import CtxtuiError
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.recordings.open_by_name import Named
-    from ctxtui.services.session_work import SessionResult
+from ctxtui.core.errors import BadConfig, CtxtuiError
+from ctxtui.services.cluster import LOCAL
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.open_by_name import Named
+from ctxtui.services.session_work import SessionResult, over_sessions
 
 CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
+_SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
+"""What dask speaks over a network."""
 
 
 class ClusterAddress(click.ParamType[str]):
@@ -26,12 +28,24 @@ class ClusterAddress(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """It as it is. Raises `BadConfig`."""
-        # Imported here: a command's help needs no processes.
-        from ctxtui.services.cluster import refuse_no_address
-
-        if value:
-            refuse_no_address(value)
+        if value in ("", LOCAL):
+            return value
+        try:
+            url = urlsplit(value if "://" in value else f"tcp://{value}")
+            port = url.port
+        except ValueError as error:
+            raise _bad_address(value, str(error)) from error
+        if url.scheme not in _SCHEMES:
+            raise _bad_address(value, f"{url.scheme} is none of {', '.join(_SCHEMES)}")
+        if not url.hostname or not port:
+            raise _bad_address(value, "it names no port" if url.hostname else "it names no host")
         return value
+
+
+def _bad_address(address: str, why: str) -> BadConfig:
+    return BadConfig(
+        f"{address!r} is no scheduler's address: {why}", place="--cluster", way_out="tcp://HOST:8786, or local"
+    )
 
 
 def worked(
@@ -39,9 +53,6 @@ def worked(
 ) -> list[SessionResult]:
     """What the function called `work` finds of each session that `names` name, or the error that it ends in, in their
     order. Raises what a cluster that is not there raises."""
-    # Imported here: a command's help needs no readers.
-    from ctxtui.services.session_work import SessionResult, over_sessions
-
     there: list[tuple[str, Named]] = []
     failed: dict[str, SessionResult] = {}
     for name in names:

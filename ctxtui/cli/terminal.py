@@ -8,6 +8,8 @@ import re
 import select
 import shutil
 import sys
+import termios
+import tty
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -77,9 +79,6 @@ def drawn_width() -> int | None:
 
 @contextlib.contextmanager
 def _raw(fd: int) -> Iterator[None]:
-    import termios
-    import tty
-
     before = termios.tcgetattr(fd)
     try:
         tty.setcbreak(fd)

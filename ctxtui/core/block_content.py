@@ -9,21 +9,46 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.quick_content import QUICK
-from ctxtui.core.quick_content import BlockContent as BlockContent
-from ctxtui.core.quick_content import Media as Media
+from ctxtui.dataclasses import dataclass
 
 _BLANK: Final = re.compile(r"\s")
 _LONG: Final = 1 << 18
 """Bytes of a block from which on it says something, without being read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image or file inside a block: its media type, and its bytes in base64, a URL or a provider's file id."""
+
+    media_type: str
+    data: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockContent:
+    """What a block says.
+
+    `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),
+    `name` the tool's name, `call_id` what pairs a call with its result. `hidden` counts characters that stand for
+    text the recording withholds (a thinking signature, encrypted reasoning). `media` are images and files inside.
+    """
+
+    text: str = ""
+    name: str = ""
+    call_id: str = ""
+    arguments: str = ""
+    hidden: int = 0
+    media: tuple[Media, ...] = ()
+    is_error: bool = False
+
+
 _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
 def read(block: Block) -> BlockContent:
     """The reading of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
-    quick = QUICK.get(block.kind)
-    found = quick(block.body) if quick is not None else None
-    return read_value(block.kind, block.value()) if found is None else found
+    return read_value(block.kind, block.value())
 
 
 def is_sealed(block: Block) -> bool:

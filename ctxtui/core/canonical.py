@@ -8,17 +8,14 @@ rewritten number is another prompt.
 from __future__ import annotations
 
 import codecs
+import json
 from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which takes a millisecond or two
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
-
-from ctxtui.core import json_pieces
+from json import JSONDecoder
+from typing import Any, Final
 
 # Imported where it is used: a session that was read elsewhere is shown before any JSON is read here.
-if TYPE_CHECKING:
-    from json import JSONDecoder
-
 Json = Any
 """A JSON value as Python holds it: dict, list, str, int, float, `Number`, bool, None."""
 
@@ -66,8 +63,6 @@ def _constant(literal: str) -> Number:
 
 @cache
 def _decoder() -> JSONDecoder:
-    import json
-
     return json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_constant, strict=False)
 
 
@@ -99,15 +94,11 @@ def _meet(value: object) -> Json:
 
 @cache
 def _fast() -> Callable[[Json], str]:
-    import json
-
     return json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=_meet).encode
 
 
 @cache
 def _quote() -> Callable[[str], str]:
-    import json
-
     return json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -129,7 +120,7 @@ def _spelled(value: Json) -> Iterator[str]:
             yield from _spelled(item)
         yield "]"
     else:
-        yield json_pieces.written(value, _fast())
+        yield _fast()(value)
 
 
 def _escape_surrogates(error: UnicodeError) -> tuple[str, int]:
@@ -145,11 +136,6 @@ codecs.register_error("ctxtui-json", _escape_surrogates)
 def text_of(value: Json) -> str:
     """`value` as minified JSON text; lone surrogates are still single characters in it."""
     try:
-        if type(value) is dict:
-            # Of every block: so quick that nobody notices.
-            for item in value.values():
-                if type(item) is str and len(item) > json_pieces.PIECE:
-                    return json_pieces.written(value, _fast())
         return _fast()(value)
     except _SpelledNumber:
         return "".join(_spelled(value))

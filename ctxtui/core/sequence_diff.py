@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import Final
 
 _SEARCHED: Final = 40_000
@@ -74,8 +75,6 @@ def _cuts(a: Sequence[Hashable], b: Sequence[Hashable], one: Range, other: Range
         return _rising(pairs)
     if (end - start) * (last - first) > _SEARCHED or here.keys().isdisjoint(there):
         return []
-    # Imported here: it is needed for few texts, and not at all by most screens.
-    from difflib import SequenceMatcher
 
     match = SequenceMatcher(None, a[start:end], b[first:last], autojunk=False).find_longest_match()
     return [(start + match.a, first + match.b)] if match.size else []

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.tokens.models import ModelCard, ModelTable, parse_models
+from ctxtui.tokens.vocab import ENCODINGS, build_encoding
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -28,7 +29,5 @@ def card(model: str) -> ModelCard:
 @cache
 def encoding(name: str) -> Encoding:
     """The tokenizer `name`; the first use takes about 0.3 s."""
-    from ctxtui.tokens.vocab import ENCODINGS, build_encoding
-
     vocabulary = ENCODINGS[name].vocabulary
     return build_encoding(name, (DATA / "vocab" / f"{vocabulary}.tiktoken.xz").read_bytes())

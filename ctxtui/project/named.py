@@ -6,10 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ctxtui.project.imports import Paths
+from ctxtui.project.imports import Paths
 
 _WORD: Final = re.compile(r"[\w./\-]*\w")
 _SYMBOL: Final = re.compile(

@@ -9,6 +9,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +17,15 @@ from ctxtui import __version__
 from ctxtui.core.errors import CtxtuiError, Unreadable
 from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.clients import CLIENTS, KnownClient, user_home, whole_requests_by
+from ctxtui.services.config.format_registry import format_of
 from ctxtui.services.config.package_data import sample_paths, vocabulary
 from ctxtui.services.config.paths import database
+from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
+from ctxtui.services.library.glances import glance
 from ctxtui.services.recordings.body_folder import BESIDE, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find
 from ctxtui.services.recordings.known_projects import known_projects
+from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import age
 
 _MINUTE: Final = 60
@@ -88,8 +93,6 @@ def _python() -> DoctorFinding:
 
 
 def _packages() -> DoctorFinding:
-    from importlib.metadata import PackageNotFoundError, version
-
     found, missing = [], []
     for name in PACKAGES:
         try:
@@ -102,8 +105,6 @@ def _packages() -> DoctorFinding:
 
 
 def _vocabularies() -> Iterator[DoctorFinding]:
-    from ctxtui.tokens.vocab import SHA256
-
     for name, wanted in SHA256.items():
         try:
             got = hashlib.sha256(lzma.decompress(vocabulary(name))).hexdigest()
@@ -201,9 +202,6 @@ def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) ->
 
 def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """What to tell a client whose newest session is of a version that does not record its requests."""
-    # Imported here: readers are needed for this alone.
-    from ctxtui.services.library.glances import glance
-
     version = newest.version or glance(newest.path, newest.source).version
     variable = whole_requests_by(newest.source, version)
     if not variable or env.get(variable):
@@ -236,8 +234,6 @@ def _client(one: ClientFound, now: float) -> DoctorFinding:
 
 
 def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    from ctxtui.services.config.format_registry import format_of
-    from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
     from ctxtui.services.config.policy_registry import policy_of
     from ctxtui.services.counting.labels import rules_in_force
 

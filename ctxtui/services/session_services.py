@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -17,7 +18,6 @@ from ctxtui.services.workers.counting_worker import CountingWorker
 from ctxtui.services.workers.pricing_worker import PricingWorker
 
 if TYPE_CHECKING:
-    from ctxtui.core.call import Call
     from ctxtui.pricing.price import Cost
 
 

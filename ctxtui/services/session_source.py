@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Session
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
-    from ctxtui.core.session import Session
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.services.recordings.open_by_name import Named

@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone
-from ctxtui.services.cluster import answers
-from ctxtui.services.process_pool import answers_here, processors
+from ctxtui.services.process_pool import answers, processors
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open_by_name import Named
 
@@ -40,15 +39,12 @@ def over_sessions(
 ) -> Iterator[SessionResult]:
     """What the function called `work` finds of each of `sessions`, asked the same, in their order: on all processors
     where there is enough to do, or by the processes of the cluster at that address where one is given. Raises what
-    `cluster.answers` raises."""
-    if cluster:
-        requests = [(number, work, _anywhere(named), asked) for number, (_, named) in enumerate(sessions)]
-        yield from _in_order(sessions, answers(_MAKER, requests, cluster, _gone), say)
-        return
+    `process_pool.answers` raises."""
     workers = min(processors(), len(sessions))
-    if workers > 1 and _much(named for _, named in sessions):
-        requests = [(number, work, named, asked) for number, (_, named) in enumerate(sessions)]
-        yield from _in_order(sessions, answers_here(_MAKER, requests, _gone, workers), say)
+    if cluster or (workers > 1 and _much(named for _, named in sessions)):
+        where = _anywhere if cluster else lambda named: named
+        requests = [(number, work, where(named), asked) for number, (_, named) in enumerate(sessions)]
+        yield from _in_order(sessions, answers(_MAKER, requests, _gone, workers, cluster=cluster), say)
         return
     for name, named in sessions:
         yield SessionResult(name, *_attempted(work, named, asked, say))

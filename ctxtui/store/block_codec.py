@@ -112,7 +112,7 @@ class Unpacker:
         """The block of a row. Raises `Unreadable` where it is not the one that its digest names."""
         name = digest.hex()
         found = Block(name, py_text(kind), self.unpack(codec, stored, f"block {name}"))
-        if name not in (canonical.digest(found.body), digest_of(found.kind, found.body)):
+        if name != canonical.digest(found.body) and name != digest_of(found.kind, found.body):
             raise Unreadable(f"block {name} is damaged", place=self._place, way_out="restore a backup")
         return found
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from ctxtui.core.canonical import Json
 from ctxtui.store.rows import Glance, sql_text
+from ctxtui.store.schema.damage import decodes
 from ctxtui.store.schema.database_file import writing
 
 T = TypeVar("T")
@@ -23,6 +24,7 @@ _CHUNK = 1000
 _DAY = 86_400
 
 
+@decodes
 def load_counts(conn: sqlite3.Connection, digests: Iterable[str], encoding: str) -> dict[str, Counts]:
     """What is remembered of `digests` for the way of counting `encoding`."""
     row = conn.execute("SELECT key FROM encodings WHERE name = ?", (encoding,)).fetchone()
@@ -61,6 +63,7 @@ def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
         yield items[start : start + _CHUNK]
 
 
+@decodes
 def remembered(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> Json | None:
     """The summary of the file as it was with this size and mtime, made by `version` of the summary's code."""
     text = remembered_text(conn, path, size, mtime, version)

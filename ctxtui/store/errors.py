@@ -10,9 +10,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-import msgspec
-
 from ctxtui.core.errors import CtxtuiError, Unreadable
+from ctxtui.store.schema.damage import Damaged
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -52,8 +51,7 @@ _SAID: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Raise SQLite's and the system's errors about the database `path` as `CtxtuiError`s; and what its rows cannot be
-    read as, though SQLite takes them: no reader behind this boundary looks for damage by itself."""
+    """Raise SQLite's and the system's errors about the database `path`, and damage in it, as `CtxtuiError`s."""
     try:
         yield
     except sqlite3.Error as error:
@@ -62,9 +60,10 @@ def explained(path: Path) -> Iterator[None]:
         raise Unreadable(
             f"the database cannot be used: {error.strerror or error}", place=str(path), way_out=ELSEWHERE
         ) from error
-    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, msgspec.MsgspecError) as error:
-        said = f"the database is damaged: what it holds cannot be read ({type(error).__name__}: {error})"
-        raise Unreadable(said, place=str(path), way_out=_RESTORE.format(ELSEWHERE)) from error
+    except Damaged as error:
+        raise Unreadable(
+            f"the database is damaged ({error})", place=str(path), way_out=_RESTORE.format(ELSEWHERE)
+        ) from error
 
 
 def in_words(error: sqlite3.Error, path: Path) -> CtxtuiError:

@@ -11,8 +11,8 @@ from ctxtui.core.note import Note
 from ctxtui.dataclasses import replace
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.schema.damage import check_rows
 from ctxtui.store.schema.database_file import writing
-from ctxtui.store.schema.value_check import check_rows
 
 _COLUMNS = "session, call, digest, occurrence, bookmark, text, at, about, path"
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 from ctxtui.core.call import Call
 from ctxtui.dataclasses import dataclass
+from ctxtui.store.schema.damage import Damaged
 
 Progress = Callable[[int, int], None]
 """Called with (blocks done, blocks in all) while an import packs; from the importing thread."""
@@ -126,4 +127,9 @@ def sql_text(words: str) -> str | bytes:
 
 def py_text(value: str | bytes) -> str:
     """The text of a SQL value that `sql_text` made."""
-    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+    if isinstance(value, str):
+        return value
+    try:
+        return str(value, "utf-8", "surrogatepass")
+    except (TypeError, ValueError) as error:
+        raise Damaged(f"{value!r:.60} is no text") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from ctxtui.dataclasses import KW_ONLY, dataclass, replace
@@ -128,9 +129,6 @@ def fits(name: str, pattern: str) -> bool:
     """As `fnmatch.fnmatchcase`, which makes a regular expression of every pattern: those of a card take it 5 ms.
     Nearly all have no other sign than ``*``."""
     if "[" in pattern or "?" in pattern:
-        # Imported here: a user's setting may have one.
-        from fnmatch import fnmatchcase
-
         return fnmatchcase(name, pattern)
     first, *between = pattern.split("*")
     if not between:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import lzma
 from binascii import a2b_base64
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -84,9 +86,6 @@ _WORDS_PER_SLICE: Final = 8192
 
 def check_vocabulary(vocabulary: str, raw: bytes) -> None:
     """Raise `VocabularyError` unless `raw` (uncompressed) is the published vocabulary of that name."""
-    # Imported here, as what unpacks: the names of encodings are known without OpenSSL.
-    import hashlib
-
     found = hashlib.sha256(raw).hexdigest()
     if found != SHA256[vocabulary]:
         raise VocabularyError(
@@ -96,8 +95,6 @@ def check_vocabulary(vocabulary: str, raw: bytes) -> None:
 
 def unpack_vocabulary(vocabulary: str, raw_xz: bytes) -> bytes:
     """The checked, uncompressed vocabulary. Raises `VocabularyError` for bytes that are not it."""
-    import lzma
-
     try:
         raw = lzma.decompress(raw_xz)
     except (lzma.LZMAError, EOFError) as error:

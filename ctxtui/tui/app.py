@@ -9,8 +9,9 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
 from textual import events
 from textual._compositor import CompositorUpdate
 from textual.app import App
@@ -26,26 +27,17 @@ from ctxtui.tui.dialogs.hover import Hover
 from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
 from ctxtui.tui.screen_roles import Aims, GivesWay, MayHold, MayStay, TakesEdits, TakesNote
 from ctxtui.tui.shown_cells import ShownCells
+from ctxtui.tui.terminal import TerminalDriver
 from ctxtui.tui.theme.theme import dress, native_colours
 from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.still import hears_keys
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from ctxtui.services.workers.index_worker import Filler
 
 MakeScreen = Callable[[], Screen[Any]]
 _THREADS = 128
 """Threads at most; they are made when they are needed."""
-
-
-class Background(Protocol):
-    """Work that goes on as long as the app runs (`services.workers.index_worker.Filler`)."""
-
-    def run(self) -> None:
-        """Do it; for a thread."""
-
-    def close(self) -> None:
-        """End it at once."""
 
 
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -86,7 +78,7 @@ class CtxtuiApp(App[None]):
         *,
         theme: str = "auto",
         glyphs: str = "auto",
-        background: Callable[[], Background] | None = None,
+        background: Callable[[], Filler] | None = None,
         chat: Callable[[str, str, int], Screen[Any]] | None = None,
         first: MakeScreen | None = None,
         first_look: Callable[[], bool] | None = None,
@@ -103,7 +95,7 @@ class CtxtuiApp(App[None]):
         self._home_below = target is None and first is None
         """Whether Home is the first screen: else it is made when it is asked for."""
         self._make_background = background
-        self._background: Background | None = None
+        self._background: Filler | None = None
         self._left = False
         self._hover = Hover(self)
         self._cells = ShownCells()
@@ -129,7 +121,6 @@ class CtxtuiApp(App[None]):
         found = super().get_driver_class()
         if found.__module__ != "textual.drivers.linux_driver":
             return found
-        from ctxtui.tui.terminal import TerminalDriver
 
         return TerminalDriver
 

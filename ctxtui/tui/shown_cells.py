@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from rich.color import ColorSystem
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.segment import Segment
 
 _NARROW: Final = re.compile("[ -~\u00a1-\u02ff\u2010-\u22ff\u2500-\u25fc\u23ce\u2713\u2717]*")
 """What is one cell wide in every terminal: Latin letters, arrows, lines, blocks, and signs of ours."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.settings import Settings
-from ctxtui.tui.app import Background, CtxtuiApp
+from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.commands import Command
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.chat.host import Host
-    from ctxtui.services.config.config import Config
-    from ctxtui.tui.commands import Command
+    from ctxtui.services.workers.index_worker import Filler
 
 
 def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
@@ -72,7 +74,7 @@ def _app(
 
         return InspectorScreen(SessionSource(target, settings), pager=settings.pager, follow=settings.follow)
 
-    def filler() -> Background:
+    def filler() -> Filler:
         from ctxtui.services.workers.index_worker import Filler
 
         return Filler(settings, cwd)
@@ -80,7 +82,6 @@ def _app(
     def chat(target: str, thread: str, number: int) -> Screen[Any]:
         from ctxtui.services.chat.chat_model import ModelChoice
         from ctxtui.services.chat.host import Host
-        from ctxtui.services.config.config import Config
 
         config = Config(settings, {})
         return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
@@ -106,7 +107,6 @@ def _app(
 
 def _commands() -> dict[str, tuple[type[Command], ...]]:
     """The commands of every screen, by the name of the screen."""
-    from importlib import import_module
     from pkgutil import iter_modules
 
     from ctxtui.tui import lists

@@ -8,7 +8,6 @@ from typing import Any, Final
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
-from ctxtui.analysis.cache.client_habit import USUAL, Leanings
 from ctxtui.analysis.cache.forecast import CacheForecast
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
@@ -72,7 +71,7 @@ class CacheAuditor:
     """The audit of a session, call by call: each is foretold by what came before it and taught to the rest only then.
 
     `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach. `card` gives
-    other facts about a model than the book's, counted in the same way; `leanings` as in `CacheForecaster`.
+    other facts about a model than the book's, counted in the same way.
     """
 
     def __init__(
@@ -80,12 +79,11 @@ class CacheAuditor:
         book: Book,
         rules: Callable[[Call], CacheRules],
         card: Callable[[str], ModelCard] | None = None,
-        leanings: Leanings = USUAL,
     ) -> None:
         session = book.session
         self._book = book
         self._rules = rules
-        self.forecasts = CallForecasts(book, rules, card, leanings)
+        self.forecasts = CallForecasts(book, rules, card)
         """What the calls taken so far have taught."""
         self._numbers: dict[str, int] = {}
         self._past = Evidence(session, self._numbers)
@@ -139,15 +137,14 @@ def cache_audited(
     book: Book,
     rules: Callable[[Call], CacheRules],
     card: Callable[[str], ModelCard] | None = None,
-    leanings: Leanings = USUAL,
 ) -> list[CacheAudited]:
     """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
 
     Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the same
-    way; `leanings` as in `CacheForecaster`.
+    way.
     """
     demands = CacheDemands(book, rules, running_of(book))
-    auditor = CacheAuditor(book, rules, card, leanings)
+    auditor = CacheAuditor(book, rules, card)
     found = (auditor.take(call, demands.take(call)) for call in list(book.session.calls.values()))
     return [row for row in found if row is not None]
 

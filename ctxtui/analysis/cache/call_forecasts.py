@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.client_habit import USUAL, Leanings
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.rules import CacheRules
@@ -25,7 +24,7 @@ class CallForecasts:
     """What the calls taken so far have taught about inputs and about the cache.
 
     `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach. `card` gives
-    other facts about a model than the book's, counted in the same way; `leanings` as in `CacheForecaster`.
+    other facts about a model than the book's, counted in the same way.
     """
 
     def __init__(
@@ -33,10 +32,9 @@ class CallForecasts:
         book: Book,
         rules: Callable[[Call], CacheRules],
         card: Callable[[str], ModelCard] | None = None,
-        leanings: Leanings = USUAL,
     ) -> None:
         self.inputs = Forecaster(book.session, book.cumulated, card or book.card)
-        self.reads = CacheForecaster(book.session, rules, book.cumulated, self.inputs, leanings)
+        self.reads = CacheForecaster(book.session, rules, book.cumulated, self.inputs)
         self.taken: list[Call] = []
         """The calls that were learnt from, in order."""
 

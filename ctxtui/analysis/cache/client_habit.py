@@ -6,12 +6,11 @@ its entries live, which prefix is warm when everything else is lost, and whether
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field
+from ctxtui.dataclasses import dataclass
 
 CALL_AT_MOST: Final = 180.0
 """Seconds that a call and the tools it asks for take at most, where a copy lost the times: the two minutes that the
@@ -60,50 +59,13 @@ class Clock:
         known = sent_at(call)
         return known if known is not None else self.last + CALL_AT_MOST if self.last is not None else 0.0
 
-    def tick(self, call: Call, retried: float | None = None) -> None:
-        """`call` has been made; `retried` is when an attempt at it last failed, so that it was sent after that."""
+    def tick(self, call: Call) -> None:
+        """`call` has been made."""
         if self.known(call):
-            self.first, self.last = self.at(call), max(self.latest(call), retried or 0.0)
+            self.first, self.last = self.at(call), self.latest(call)
         known = sent_at(call)
         self.ended = call.ended if known is not None and call.ended is not None and call.ended >= known else None
         self.call = call.id
-
-
-@dataclass(frozen=True, slots=True)
-class Leanings:
-    """What forecasts lean to before a session has shown anything, fitted to recordings (`benchmarks.left_out`).
-
-    `again`: times in a row that the rest was lost at requests of one kind, and nothing says why, from which on it is
-    taken to be lost the next time. `resumed`: how many resumed clients are taken to have lost the rest before the
-    first.
-    `ended`: how many pauses longer than the lifetime are taken to have ended what was cached before the first.
-    """
-
-    again: int = 3
-    resumed: int = 1
-    ended: int = 0
-
-
-USUAL: Final = Leanings()
-
-
-@dataclass(slots=True)
-class LongPauses:
-    """Pauses longer than the lifetime (seconds), of those after which the rest was still there and those after which
-    it was gone: an entry lives longer where the client uses it in requests that it does not record."""
-
-    outlived: list[float] = field(default_factory=list)
-    ended: list[float] = field(default_factory=list)
-    leanings: Leanings = USUAL
-
-    def outlives(self, pause: float) -> bool:
-        """Whether what is cached is taken to outlive `pause`, by the pauses before."""
-        ended = self.leanings.ended + sum(one <= pause for one in self.ended)
-        return sum(one >= pause for one in self.outlived) > ended
-
-    def learn(self, pause: float, outlived: bool) -> None:
-        """Take in how a pause longer than the lifetime went."""
-        (self.outlived if outlived else self.ended).append(pause)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,8 +78,7 @@ class Habit:
     survives a change of the messages, system prompt and tools; None until one was seen. `asides` counts turns after
     which the client asked by itself, `turns` all that tell. `caches`: something was read or written at all. `behind`
     is what the last call read where the provider's cache had not caught up (0: it had), `stays` and `leaves` count how
-    that went on. `lost` and `kept` count how resumed clients went on; `again` counts, by kind of request, the last
-    ones in a row at which the rest was lost and nothing on record says why.
+    that went on. `lost` and `kept` count how resumed clients went on.
     """
 
     life: str = ""
@@ -131,22 +92,11 @@ class Habit:
     leaves: int = 0
     lost: int = 0
     kept: int = 0
-    again: dict[str, int] = field(default_factory=dict)
-    leanings: Leanings = USUAL
 
     @property
     def loses_at_resume(self) -> bool:
         """Whether a client that is started anew is taken to lose the rest: its system prompt may be another one."""
-        return self.lost + self.leanings.resumed > self.kept
-
-    def loses_again(self, kinds: Iterable[str]) -> bool:
-        """Whether the rest is taken to be lost at a request of these kinds, because it was lost the last times."""
-        return any(self.again.get(kind, 0) >= self.leanings.again for kind in kinds)
-
-    def went(self, kinds: Iterable[str], lost: bool) -> None:
-        """Take in how a request of these kinds went that nothing on record says would lose the rest."""
-        for kind in kinds:
-            self.again[kind] = self.again.get(kind, 0) + 1 if lost else 0
+        return self.lost + 1 > self.kept
 
     @property
     def lags(self) -> bool:

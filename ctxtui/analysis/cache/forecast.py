@@ -7,27 +7,22 @@ with the lifetime that the session itself wrote. Prefixes have the lengths that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from ctxtui.analysis.cache.client_habit import USUAL, Clock, Habit, Leanings, LongPauses
+from ctxtui.analysis.cache.client_habit import Clock, Habit
 from ctxtui.analysis.cache.miss_cause import (
     AFTER_ASIDE,
-    AGAIN,
-    EXPIRED,
     FROM_OUTSIDE,
     MODEL,
     RESUME,
-    STRIPPED,
     Cause,
     by_edits,
     inferred,
-    kinds,
     recorded,
 )
 from ctxtui.analysis.cache.prompts import CachePrompts
-from ctxtui.analysis.cache.read_band import Shortfalls
-from ctxtui.analysis.cache.refreshes import Refreshes
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import RequestEnds
@@ -35,12 +30,17 @@ from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import UNATTENDED, Call, EpochStart
-from ctxtui.core.session import Session
+from ctxtui.core.session import ASIDE, Session
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
+_FLOOR: Final = 0.8
+"""Share of what is expected that an automatic cache reads in 95 % of all cases: another machine may answer, or what
+was just written is not there yet."""
+_REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
+"""Kinds of what happened beside calls that were requests."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
 
@@ -113,20 +113,18 @@ class CacheForecaster:
         rules: Callable[[Call], CacheRules],
         counts: Callable[[str], Cumulated],
         inputs: Forecaster,
-        leanings: Leanings = USUAL,
     ) -> None:
+        self._session = session
         self._tree = session.tree
         self._rules = rules
-        self._leanings = leanings
         self._inputs = inputs
         self._simulator = Simulator()
         self._prompts = CachePrompts(session.tree, rules, counts, inputs)
         self._habits: dict[tuple[str, str], Habit] = {}
         self._clocks: dict[str, Clock] = {}
-        self._shortfalls: dict[str, Shortfalls] = {}
         self._left: dict[str, CacheOutcome] = {}
-        self._refreshes = Refreshes(session)
-        self._pauses = {asked: LongPauses(leanings=leanings) for asked in (True, False)}
+        self._requests: dict[str, list[float]] = {}
+        self._happenings_read = 0
 
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
         """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
@@ -140,7 +138,7 @@ class CacheForecaster:
             read = min(whole, habit.behind)
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
-            floor = min(read, self._shortfall(call).floor(whole))
+            floor = min(read, math.floor(whole * _FLOOR))
             ceiling = max(read, rules.counted(foretold.predicted, foretold.predicted))
         guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
         return CacheForecast(
@@ -202,7 +200,6 @@ class CacheForecaster:
     def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
         """Take in the report of `call` and what was foretold of it; without a report only its time."""
         usage, clock = call.usage, self._clock(call)
-        retried = self._refreshes.retried(clock.call, call.ended or 0.0)
         if usage is not None and usage.has_cache:
             habit = self._habit(call)
             if forecast is not None and foretold is not None:
@@ -214,54 +211,39 @@ class CacheForecaster:
                 habit.cold = min(usage.cache_read, self._prompts.before_messages(call))
             if cached:
                 made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
-                sent = self._simulator.send(made, max(clock.latest(call), retried or 0.0), began=clock.at(call))
+                sent = self._simulator.send(made, clock.latest(call), began=clock.at(call))
                 if self._prompts.recorded(call):
                     self._left[call.id] = sent
-        clock.tick(call, retried)
+        clock.tick(call)
 
     def _at(self, call: Call, asked: bool) -> float:
         """When `call` is sent, as the cache sees it (Unix seconds): as if the requests that are no calls of the record
         had been made at the time of the call before. Lifetimes count from the last use, on record or not."""
         clock = self._clock(call)
-        at = self._sent(call)
-        pause, life = self._pause(call, at, asked), self._life(call)
-        if clock.last is None or pause is None or at <= clock.last:
-            return at
-        if life and pause > life and self._pauses[asked].outlives(pause):
-            pause = life
-        return clock.last + pause
-
-    def _sent(self, call: Call) -> float:
-        """The earliest time at which `call` can have been sent: not before an attempt at it failed."""
-        clock = self._clock(call)
         at = clock.at(call)
-        return max(at, self._refreshes.retried(clock.call, call.ended or at) or 0.0)
+        if clock.last is None or at <= clock.last:
+            return at
+        aside = clock.ended if asked and self._habit(call).asks_aside else None
+        used = max(clock.last, self._used_between(clock.call, at), aside or 0.0)
+        return clock.last + max(0.0, at - used)
 
-    def _pause(self, call: Call, at: float, asked: bool) -> float | None:
-        """Seconds for which nothing has used the cache when `call` is sent `at`; None where that is not known."""
-        clock = self._clock(call)
-        if clock.last is None:
-            return None
-        known = [clock.last, self._refreshes.used(clock.call, at)]
-        if asked and self._habit(call).asks_aside:
-            # That request is made when the turn ends.
-            known.append(clock.ended)
-        return at - min(at, max(one for one in known if one is not None))
-
-    def _life(self, call: Call) -> float:
-        """Seconds that the client's entries live; 0 where the provider keeps them of its own accord."""
-        rules = self._rules(call)
-        return rules.seconds(self._habit(call).life) if rules.mechanism.writes_at_markers else 0.0
+    def _used_between(self, call_id: str, until: float) -> float:
+        """When a request on record that is no call of it last used the cache after the call `call_id` (Unix seconds, at
+        most `until`): the client's own, or one that was interrupted. 0 where there was none."""
+        happened = self._session.happenings[self._happenings_read :]
+        self._happenings_read += len(happened)
+        for one in happened:
+            # An interrupted tool was no request.
+            if one.kind in _REQUESTS and one.at is not None and "for tool use" not in one.text:
+                self._requests.setdefault(one.after, []).append(one.at)
+        return max((at for at in self._requests.get(call_id, ()) if at <= until), default=0.0)
 
     def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
         """What the report says of the client's habit and of the provider's cache."""
         missed, cause = read * 2 <= forecast.held, forecast.cause.name
-        self._learn_pause(forecast.call, foretold.step.asked, missed, cause)
         if cause == RESUME or (not cause and forecast.call.epoch.start == EpochStart.RESUME and _anew(forecast)):
             habit.lost += missed
             habit.kept += not missed
-        if cause in ("", AGAIN):
-            habit.went(kinds(self._tree, foretold.step), missed)
         if missed and cause in FROM_OUTSIDE:
             habit.cold = read
         elif missed and read and cause:
@@ -269,16 +251,9 @@ class CacheForecaster:
         expected = forecast.outcome.read
         if forecast.outcome.prompt.rules.mechanism.keeps_every_prefix:
             habit.read(read, expected, not cause)
-            if not cause:
-                self._shortfall(forecast.call).learn(read, expected)
         elif foretold.step.asked and not missed and cause in AFTER_ASIDE:
             answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
             habit.aside(read - expected > max(answer / 2, 0))
-
-    def _learn_pause(self, call: Call, asked: bool, missed: bool, cause: str) -> None:
-        life, pause = self._life(call), self._pause(call, self._sent(call), asked)
-        if life and pause is not None and pause > life and cause in ("", EXPIRED, STRIPPED):
-            self._pauses[asked].learn(pause, not missed)
 
     def _cause(self, foretold: Forecast, outcome: CacheOutcome) -> Cause:
         """What part of what the base left is lost to."""
@@ -289,18 +264,16 @@ class CacheForecaster:
         else:
             before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
             found = recorded(self._tree, before, now, left, outcome)
-        if not found.name and habit.loses_again(kinds(self._tree, step)):
-            return Cause(AGAIN)
         return by_edits(self._tree, step.base, call, found)
 
     def _read(self, foretold: Forecast, outcome: CacheOutcome, cause: str) -> int:
         """Tokens read, if everything goes as it should."""
         rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
         aside = rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE
-        if self._prompts.recorded(foretold.call) and not aside and cause != AGAIN:
+        if self._prompts.recorded(foretold.call) and not aside:
             return outcome.read
         if cause in FROM_OUTSIDE:
-            return habit.cold if cause in (RESUME, AGAIN) else max(outcome.read, 0 if cause == MODEL else habit.cold)
+            return habit.cold if cause == RESUME else max(outcome.read, 0 if cause == MODEL else habit.cold)
         if aside:
             new = round(self._prompts.tokens(foretold.call)(step.added))
             return max(outcome.read, foretold.predicted - new)
@@ -331,14 +304,9 @@ class CacheForecaster:
                 asides=aside,
                 turns=aside,
                 kept=int(rules.keeps_resumed),
-                leanings=self._leanings,
             )
         return found
 
     def _clock(self, call: Call) -> Clock:
         found = self._clocks.get(call.thread)
         return found if found is not None else self._clocks.setdefault(call.thread, Clock())
-
-    def _shortfall(self, call: Call) -> Shortfalls:
-        found = self._shortfalls.get(call.model)
-        return found if found is not None else self._shortfalls.setdefault(call.model, Shortfalls())

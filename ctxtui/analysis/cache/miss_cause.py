@@ -30,10 +30,8 @@ BEHIND: Final = "cache behind"
 """An automatic cache that had not caught up at the call before, and was not expected to."""
 EDITS: Final = "edits"
 """Edits alone: they were applied or taken back, and the agent's own context only went on."""
-AGAIN: Final = "again"
-"""Nothing on record says why; it was lost at the last requests of this kind."""
 
-FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL, AGAIN)
+FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
 """Causes after which only what other traffic keeps warm is left."""
 AFTER_ASIDE: Final = ("", STRIPPED)
 """What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
@@ -50,15 +48,6 @@ class Cause(NamedTuple):
 
 
 NO_CAUSE: Final = Cause()
-
-
-def kinds(tree: Tree, step: LineageStep) -> tuple[str, ...]:
-    """What kind of request one is, as far as clients and providers treat kinds differently: a person spoke; what was
-    cached last ends with a system message among the others (Claude Code from 2.1.280 on writes such ones another way
-    when it sends them again)."""
-    place = tree[step.base.sent_head].place
-    asked, system = step.asked, place.section == "messages" and place.role == "system"
-    return tuple(kind for kind, holds in (("asked", asked), ("behind a system message", system)) if holds)
 
 
 def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Cause:

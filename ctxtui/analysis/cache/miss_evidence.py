@@ -69,8 +69,6 @@ class Evidence:
                 return f"another parameter: {what}"
             case "cache behind":
                 return "the provider's cache had fallen behind at the call before"
-            case "again":
-                return "nothing on record says why; it was lost the last times that a person spoke, too"
             case "resume":
                 return "the client was started anew: its system prompt is another one"
             case "compaction":

@@ -9,7 +9,7 @@ from ctxtui.dataclasses import dataclass
 NOT_IN_RECORD: Final = "not in the record"
 TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
 COMPACTION, RESTART, STRIPPED, UNKNOWN = "compaction", "client restarted", "thinking stripped", NOT_IN_RECORD
-PARAMETER, BEHIND, BEFORE, EDITS = "parameter changed", "cache fell behind", "lost as before", "edits applied"
+PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits applied"
 """Causes, as they are shown; those about markers are `cache.explain`'s."""
 
 

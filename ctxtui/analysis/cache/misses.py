@@ -11,7 +11,6 @@ from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands
 from ctxtui.analysis.cache.miss_cause import Cause
 from ctxtui.analysis.cache.missed import (
-    BEFORE,
     BEHIND,
     COMPACTION,
     CONTENT,
@@ -53,7 +52,6 @@ _CAUSE: Final = {
     "parameter": PARAMETER,
     "edits": EDITS,
     "cache behind": BEHIND,
-    "again": BEFORE,
     **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
 }
 _SHOWN: Final = 4_000

@@ -9,7 +9,6 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read, read_value
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.quick_content import words_given
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
@@ -44,8 +43,7 @@ def words_of_reading(got: BlockContent, kind: str) -> str:
         return ""
     if not got.arguments:
         return got.text
-    words = words_given(got.arguments)
-    return "\n".join([got.name, *_arguments(arguments_value(got) if words is None else words)])
+    return "\n".join([got.name, *_arguments(arguments_value(got))])
 
 
 def _arguments(given: Json) -> Iterator[str]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.block_counts import BlockCounts
 from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
 from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, Absences, GoneBlocks
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_path
 from ctxtui.core.category import INDEX
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.block_counts import BlockCounts
 
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]

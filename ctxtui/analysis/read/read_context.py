@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.block_counts import BlockCounts
 from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
 from ctxtui.analysis.read.provider_edits import by_provider
 from ctxtui.analysis.read.read_line import (
@@ -28,9 +29,6 @@ from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.block_counts import BlockCounts
 
 _THINKING: Final = INDEX["thinking"]
 _FRONT_STAYS: Final = 0.5

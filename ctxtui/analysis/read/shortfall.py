@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.block_counts import BlockCounts
 from ctxtui.analysis.read.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
 from ctxtui.analysis.read.read_line import ReadLine, ReadStep, is_estimate, left_cached, reported_input
 from ctxtui.core.block import HEADER
@@ -16,9 +17,6 @@ from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import tokens
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.block_counts import BlockCounts
 
 _THINKING: Final = INDEX["thinking"]
 _LEAST: Final = 40

@@ -15,14 +15,18 @@ from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
+from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass, field
+from ctxtui.services.config.config import Config
+from ctxtui.views.lists.resend import agreement_lines
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.core.usage import Usage
     from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.resending import ResendQuote, WantedVariant
-    from ctxtui.services.config.config import Config
 
 
 @click.command(
@@ -211,11 +215,6 @@ def _share(one: Share) -> dict[str, float | int | None]:
 
 
 def _print(one: Agreed, glyphs: str) -> None:
-    from ctxtui.cli.paint import Painter, rule, width
-    from ctxtui.views.lists.resend import agreement_lines
-    from ctxtui.views.text import safe_text
-    from ctxtui.views.text.span import Span
-
     painter, room = Painter(glyphs), width()
     calls = f"{len(one.calls):,} call{'' if len(one.calls) == 1 else 's'}"
     painter.lines(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))

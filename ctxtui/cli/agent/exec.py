@@ -18,6 +18,9 @@ from ctxtui.cli.agent.otlp_option import feeding, otlp_options
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.core.session import MAIN
+from ctxtui.services.attach.beside import split
+from ctxtui.services.config.paths import attached_dir, database
 
 if TYPE_CHECKING:
     from ctxtui.services.attach.around import Around
@@ -84,9 +87,7 @@ def exec_(
     Example: ctxtui exec -- claude
     """
     from ctxtui.services.attach.around import Around
-    from ctxtui.services.attach.beside import split
     from ctxtui.services.attach.registry import program_of
-    from ctxtui.services.config.paths import attached_dir, database
     from ctxtui.services.config.policy_registry import chosen_steps
 
     if not command and not print_env:
@@ -123,9 +124,7 @@ def exec_(
 
 def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     """The answers of the session that is forked. Raises `NotFound`, `BadConfig`."""
-    from ctxtui.core.session import MAIN
     from ctxtui.services.attach.forking.recorded_answers import answers_of, parted
-    from ctxtui.services.config.paths import attached_dir
 
     name, number = parted(fork)
     # A client's own transcript may be called the same: what went by ctxtui is meant.

@@ -12,6 +12,8 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
+from ctxtui.services.attach.curated import AppliedEdits
+from ctxtui.services.config.paths import attached_dir, database
 
 
 @click.command("hold")
@@ -42,7 +44,6 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
     """
     from ctxtui.services.attach.control import ask_all
     from ctxtui.services.attach.held_requests import decide
-    from ctxtui.services.config.paths import attached_dir
 
     folder = attached_dir()
     if (action == "answer") != bool(text):
@@ -91,9 +92,6 @@ def _size(one: dict[str, Any]) -> str:
 
 def _edits(context: click.Context, held: dict[str, Any]) -> int:
     """How many edits are applied to the thread of a request: under these it would leave."""
-    from ctxtui.services.attach.curated import AppliedEdits
-    from ctxtui.services.config.paths import database
-
     kept = AppliedEdits(database(config_of(context).settings.data_dir))
     return len(kept.of(str(held.get("session")), str(held.get("thread"))).applied)
 

@@ -10,19 +10,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ctxtui.cli import exit_codes
+from ctxtui.cli.agent.mcp_ledger import tell
 from ctxtui.cli.agent.serve import serve
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.services.config.config import Config
+from ctxtui.services.config.declared_mcp_servers import servers
+from ctxtui.services.config.mcp_servers import McpServer
+from ctxtui.services.config.paths import data_dir, log_dir
+from ctxtui.services.mcp.connection import ServerState
+from ctxtui.services.mcp.server_leave import ServerLeave
+from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
-    from ctxtui.services.config.config import Config
-    from ctxtui.services.config.mcp_servers import McpServer
     from ctxtui.services.mcp.definition_size import DefinitionSizes
-    from ctxtui.services.mcp.server_leave import ServerLeave
 
 
 @click.group("mcp", invoke_without_command=True)
@@ -46,8 +51,6 @@ def mcp(context: click.Context, folder: Path | None, since: float | None, by: st
     Example: ctxtui mcp size tools.json --max 5000
     """
     if context.invoked_subcommand is None:
-        from ctxtui.cli.agent.mcp_ledger import tell
-
         tell(config_of(context).settings, folder, since, by, every=every, as_json=as_json)
 
 
@@ -132,10 +135,6 @@ def _is_file(what: str) -> bool:
 
 async def _asked(config: Config, name: str) -> Sequence[Json]:
     """The definitions of a server's tools, by the names that models know. Raises `NotFound`, `CtxtuiError`."""
-    from ctxtui.services.config.paths import log_dir
-    from ctxtui.services.mcp.connection import ServerState
-    from ctxtui.services.mcp.server_pool import ServerPool
-
     found, leave = _configured(config)
     server = _named(found, name)
     if not leave.given(server):
@@ -156,10 +155,6 @@ async def _asked(config: Config, name: str) -> Sequence[Json]:
 
 
 def _configured(config: Config) -> tuple[list[McpServer], ServerLeave]:
-    from ctxtui.services.config.declared_mcp_servers import servers
-    from ctxtui.services.config.paths import data_dir
-    from ctxtui.services.mcp.server_leave import ServerLeave
-
     return servers(config, Path.cwd()), ServerLeave(data_dir(config.settings.data_dir))
 
 

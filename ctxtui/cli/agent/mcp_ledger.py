@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from ctxtui.analysis.money.tool_ledger import LedgerServer, LedgerTool
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import tool_ledger as view
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ctxtui.analysis.money.tool_ledger import LedgerServer, LedgerTool
-    from ctxtui.services.config.settings import Settings
 
 SERVER, TOOL = "server", "tool"
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from ctxtui.cli.output import note
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
+from ctxtui.services.attach.otlp_feed import OtlpFeed
+from ctxtui.services.config.settings import Settings
 
 LOCAL: Final = "http://127.0.0.1:4318"
 
@@ -41,7 +40,6 @@ def feeding(url: str, settings: Settings, content: bool, files: Callable[[], Seq
             raise click.UsageError("--otlp-content belongs to --otlp")
         yield
         return
-    from ctxtui.services.attach.otlp_feed import OtlpFeed
 
     feed = OtlpFeed(url=url, settings=settings, content=content, files=files)
     try:

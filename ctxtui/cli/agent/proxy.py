@@ -9,10 +9,12 @@ from pathlib import Path
 
 import click
 
+from ctxtui.attach.peer import system_tells
 from ctxtui.cli.agent.otlp_option import feeding, otlp_options
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.services.config.paths import attached_dir, database
 
 
 @click.command("proxy")
@@ -43,9 +45,7 @@ def proxy(
     \b
     Example: ctxtui proxy --upstream gateway=https://llm.example.com/v1
     """
-    from ctxtui.attach.peer import system_tells
     from ctxtui.services.attach import standing
-    from ctxtui.services.config.paths import attached_dir, database
 
     folder = attached_dir()
     if action == "off":

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from ctxtui.agent.child import AGENT
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, tell, write, write_json
+from ctxtui.curation.policies.policy import Step
 from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.model_choice import NAMES
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.policy import Step
-    from ctxtui.services.headless.run_options import Outcome, RunResult
+from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
+from ctxtui.services.headless.run_options import Outcome as Known
+from ctxtui.views.text import safe_text
 
 _UNLIMITED: Final = "0: no limit"
 
@@ -134,10 +136,8 @@ def run(
     \b
     Example: ctxtui run "which module reads Claude Code's files?" --max-rounds 20 --budget-usd 0.50
     """
-    from ctxtui.agent.child import AGENT
     from ctxtui.services.chat.host import Host
     from ctxtui.services.headless.run import HeadlessRun
-    from ctxtui.services.headless.run_options import RunOptions
 
     words = sys.stdin.read() if task == "-" else task
     if not words.strip():
@@ -166,9 +166,6 @@ def run(
 
 
 def _named(policies: tuple[str, ...]) -> tuple[Step, ...]:
-    from ctxtui.services.config.policy_registry import every_policy
-    from ctxtui.services.headless.run_options import named_steps
-
     known = dict(every_policy())
     steps: list[Step] = []
     for name in policies:
@@ -184,8 +181,6 @@ def _print(found: RunResult, as_json: bool) -> None:
         write_json(found.as_fields())
     elif found.text:
         if sys.stdout.isatty():
-            from ctxtui.views.text import safe_text
-
             found = replace(found, text=safe_text.plain(found.text))
         write(found.text)
     if found.why:
@@ -193,8 +188,6 @@ def _print(found: RunResult, as_json: bool) -> None:
 
 
 def _code(outcome: Outcome) -> int:
-    from ctxtui.services.headless.run_options import Outcome as Known
-
     if outcome == Known.DONE:
         return exit_codes.OK.number
     return exit_codes.FAILED.number if outcome == Known.ROUNDS else exit_codes.REFUSED.number

@@ -21,11 +21,11 @@ import click
 from ctxtui import __version__
 from ctxtui.cli.context import config_of
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
-
-    from ctxtui.services.config.settings import Settings
 
 RUN, STAGE = "run", "stage"
 CTXTUI = (sys.executable, "-P", "-m", "ctxtui")
@@ -239,7 +239,6 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 def recalled(name: str, settings: Settings) -> str:
     """What is kept under `name` by the newest session that has it. Raises `NotFound`."""
-    from ctxtui.services.config.paths import database
     from ctxtui.store.store import Store
 
     path = database(settings.data_dir)

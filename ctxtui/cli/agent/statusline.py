@@ -6,9 +6,14 @@ import os
 import sys
 from typing import Final
 
+from ctxtui.analysis.money.status_line import warned
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.attach.status_line import price_of, status_of, told_by
+from ctxtui.services.config.config import load
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.totals.client_quotas import keep
+from ctxtui.views.text.status_line import line, words_of
 
 _ANSI: Final = {"bold": "1", "dim": "2", "warn": "33", "crit": "31", "readtx": "36"}
 """The few styles of the line: the palette takes longer to load than the line may take."""
@@ -17,12 +22,6 @@ _ASCII: Final = str.maketrans({"≈": "~", "·": "|", "▲": "!"})
 
 def print_line(settings: Settings | None = None, *, as_json: bool = False) -> int:
     """Print the line for what a client says on standard input. Raises `CtxtuiError`."""
-    from ctxtui.analysis.money.status_line import warned
-    from ctxtui.services.attach.status_line import price_of, status_of, told_by
-    from ctxtui.services.config.config import load
-    from ctxtui.services.library.totals.client_quotas import keep
-    from ctxtui.views.text.status_line import line, words_of
-
     if sys.stdin.isatty():
         raise CtxtuiError("a client says on standard input what is to be told", way_out=_WAY)
     told = told_by(sys.stdin.read())

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,26 +14,28 @@ from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
+from ctxtui.cli.progress import counting
 from ctxtui.core import canonical
-from ctxtui.core.edit_json import to_json
+from ctxtui.core.edit import Edit
+from ctxtui.core.edit_json import loads, to_json
 from ctxtui.core.errors import NotFound
 from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
+from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import count_all
+from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
-from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.services.editing.edited_request import applied_edits
+from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of, write_private
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.safe_text import one_line
-
-if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
-    from ctxtui.curation.policies.policy import Step
-    from ctxtui.services.recordings.recording import Loaded
-
 
 AWAITING = (
     "a session to resume ends behind an answer: a tool asks for the next prompt and would not answer one that waits in "
@@ -151,11 +153,6 @@ def curated_from(
     """A call's context, counted, under `edits` and `steps`; `which` is its thread and number, `resumed` says that a
     tool is to go on from it. Those of the `edits` that `stand`, because they are applied, are no part of the price
     where others come to them, or the call left under edits already."""
-    from ctxtui.cli.progress import counting
-    from ctxtui.services.counting.books import book_for
-    from ctxtui.services.counting.counting import count_all
-    from ctxtui.services.counting.pricing import prices_for
-
     chosen = choose(loaded.session, *which)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
@@ -177,8 +174,6 @@ def curated_from(
 
 def _applied(loaded: Loaded, chosen: ChosenCall, settings: Any) -> tuple[Edit, ...]:
     """The edits that were applied on the screen."""
-    from ctxtui.services.editing.edited_request import applied_edits
-
     found = applied_edits(loaded, settings, chosen)
     if not found:
         note("no edit is applied: `a` in the inspector applies what is staged")
@@ -188,7 +183,6 @@ def _applied(loaded: Loaded, chosen: ChosenCall, settings: Any) -> tuple[Edit, .
 def _edits(path: Path | None) -> list[Edit]:
     if path is None:
         return []
-    from ctxtui.core.edit_json import loads
 
     if not path.is_file():
         raise NotFound("no such file", place=str(path))
@@ -215,7 +209,6 @@ def emit(data: bytes, output: Path | None) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
-    from ctxtui.services.editing.exporting import write_private
 
     write_private(output, data)
     note(f"{len(data):,} bytes written to {output}")

@@ -8,6 +8,8 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import shown, write, write_json
+from ctxtui.core.call import EDITS
+from ctxtui.core.edit_json import to_json
 
 
 @click.command(
@@ -20,8 +22,6 @@ from ctxtui.cli.output import shown, write, write_json
 @click.pass_context
 def edits(context: click.Context, name: str, as_json: bool) -> int:
     """Print the overlay."""
-    from ctxtui.core.call import EDITS
-    from ctxtui.core.edit_json import to_json
     from ctxtui.services.editing.overlay import SessionEdits
 
     settings = config_of(context).settings

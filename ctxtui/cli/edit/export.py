@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -27,9 +27,10 @@ from ctxtui.services.editing.exporting import (
     resumed,
     write_private,
 )
-
-if TYPE_CHECKING:
-    from ctxtui.views.model.session_summary import SessionSummary
+from ctxtui.services.library.parquet import ParquetFolder
+from ctxtui.services.library.tables import TableRows
+from ctxtui.views.model.call_owners import CallOwners
+from ctxtui.views.model.session_summary import SessionSummary
 
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
@@ -150,10 +151,6 @@ def _tables(
     settings: Settings, name: str, folder: Path, cluster: str, since: float | None, *, replace: bool, as_json: bool
 ) -> None:
     """Write the tables of all sessions that `name` stands for into `folder`."""
-    from ctxtui.services.library.parquet import ParquetFolder
-    from ctxtui.services.library.tables import TableRows
-    from ctxtui.views.model.call_owners import CallOwners
-
     if name != EVERY and not Path(name).exists():
         raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
     beginning = time.time() - since if since is not None else 0.0

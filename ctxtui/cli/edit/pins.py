@@ -11,6 +11,8 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write, write_json
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.views.text import safe_text
 
 
 @click.command(
@@ -48,9 +50,7 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
 
 
 def _install(folder: Path, run: str, yes: bool) -> None:
-    from ctxtui.core.errors import CtxtuiError
     from ctxtui.services.editing.pins import SETTINGS, hooked, install, settings_of
-    from ctxtui.views.text import safe_text
 
     if not folder.is_dir():
         raise CtxtuiError("the session's directory is not here", place=str(folder))

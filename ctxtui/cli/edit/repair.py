@@ -11,10 +11,10 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit_json import to_json
+from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.views.text.safe_text import one_line
 
 if TYPE_CHECKING:
-    from ctxtui.curation.legality.violation import PlacedViolation
     from ctxtui.services.editing.repair import Diagnosis
     from ctxtui.services.recordings.recording import Loaded
 

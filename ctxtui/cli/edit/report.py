@@ -10,16 +10,21 @@ import click
 
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
+from ctxtui.cli.money.findings import fields as finding_fields
 from ctxtui.cli.output import note, report_error, write, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
+from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import asdict
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.views.text import cells, numbers
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.curation.masking import Masker
-    from ctxtui.services.config.settings import Settings
     from ctxtui.views.pages.report_page import ReportedSession, ReportPage
 
 _LEVELS = ("secrets", "personal", "text")
@@ -56,7 +61,6 @@ _STDOUT = "-"
     help="secrets: keys, tokens, passwords; personal: also addresses, user names; text: every letter.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE where there is one.")
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1), masked like the document.")
 @click.pass_context
 def report(
@@ -68,14 +72,11 @@ def report(
     most: int,
     mask: str,
     force: bool,
-    cluster: str,
     as_json: bool,
 ) -> int:
     """Say what sessions came to."""
     from ctxtui.curation.mask_rules import Level
     from ctxtui.curation.masking import Masker
-    from ctxtui.services.config.package_data import mask_rules
-    from ctxtui.services.recordings.folder_scan import expanded
 
     settings = config_of(context).settings
     masker = Masker(mask_rules(), Level(mask))
@@ -86,7 +87,7 @@ def report(
         raise WrongUse("--call is about one session", way_out="name one recording")
     if html not in (None, _STDOUT) and Path(html).exists() and not force:
         raise WrongUse(f"--html {html}: there is a file", way_out="write PATH before --html; --force replaces FILE")
-    found, failed = _read(every, settings, masker, thread, number or 0, cluster)
+    found, failed = _read(every, settings, masker, thread, number or 0)
     if not found:
         worst = failed[0][1]
         return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
@@ -104,7 +105,6 @@ def report(
 
 def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
     from ctxtui.cli.inspect.growth import fields as growth_fields
-    from ctxtui.cli.money.findings import fields as finding_fields
 
     found = finding_fields(one.found, name)
     # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
@@ -123,7 +123,7 @@ def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
 
 
 def _read(
-    names: list[str], settings: Settings, masker: Masker, thread: str, number: int, cluster: str
+    names: list[str], settings: Settings, masker: Masker, thread: str, number: int
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
     from ctxtui.services.library.report import masked
     from ctxtui.services.workers.session_studies import REPORT, ReportAsked
@@ -131,7 +131,7 @@ def _read(
     found: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
     asked = ReportAsked(settings, thread, number)
-    for one in worked(REPORT, names, asked, settings, "working out the report", cluster):
+    for one in worked(REPORT, names, asked, settings, "working out the report"):
         if one.error is not None:
             failed.append((one.name, one.error))
         else:
@@ -177,10 +177,8 @@ def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bo
 
 
 def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -> None:
-    from ctxtui.cli.paint import Painter, rule, width
     from ctxtui.views.lists import findings as finding_view
     from ctxtui.views.lists import growth as growth_view
-    from ctxtui.views.text import cells, numbers
 
     painter, room = Painter(settings.glyphs), width()
     for one, name in zip(found, names if len(names) == len(found) else [""] * len(found), strict=True):

@@ -11,6 +11,9 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.progress import counting
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
+from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.exporting import write_private
@@ -54,9 +57,6 @@ def share(
     as_json: bool,
 ) -> None:
     """Write one call as a page."""
-    from ctxtui.curation.mask_rules import Level
-    from ctxtui.curation.masking import Masker
-    from ctxtui.services.config.package_data import mask_rules
     from ctxtui.services.library.sharing import shared
     from ctxtui.views.pages.share_page import page
 

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
-from ctxtui.core.edit import USER, make
+from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
+from ctxtui.curation.asked_edits import asked as proposed
 from ctxtui.dataclasses import dataclass, replace
+from ctxtui.services.config.settings import Settings
 from ctxtui.views.text import numbers, safe_text
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.editing.curate import Curation
     from ctxtui.services.editing.named_blocks import NamedBlock
     from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
@@ -110,7 +111,6 @@ class _Desk:
     def stage(self, asked: dict[str, tuple[str, ...]], author: str) -> tuple[list[tuple[str, str]], int]:
         """Stage what is `asked`, blocks by kind; the blocks that stay as they are, each with its reason, and how many
         edits were made. Raises `NotFound`, `Several`."""
-        from ctxtui.curation.asked_edits import asked as proposed
         from ctxtui.services.editing.named_blocks import position_of
 
         found = self.curated()
@@ -155,7 +155,6 @@ class _Desk:
 
 
 def _named(found: Curation) -> list[NamedBlock]:
-    from ctxtui.analysis.short_names import Names
     from ctxtui.services.editing.named_blocks import blocks_of
 
     tree, names = found.session.tree, Names(found.session.tree)

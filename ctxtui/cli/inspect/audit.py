@@ -14,7 +14,7 @@ from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
+from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.dataclasses import asdict
 from ctxtui.services.counting.books import Audit
@@ -44,14 +44,13 @@ _NAME: Final = 38
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, cluster: str, as_json: bool) -> int:
+def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
     """Hold forecasts against reports."""
     settings = config_of(context).settings
     asked = AuditAsked(settings, estimator or "")
-    done = worked(AUDIT, expanded(paths, settings.clients), asked, settings, "foretelling", cluster)
+    done = worked(AUDIT, expanded(paths, settings.clients), asked, settings, "foretelling")
     rows: Rows = {one.name: one.found for one in done if one.error is None}
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:

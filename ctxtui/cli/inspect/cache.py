@@ -7,9 +7,13 @@ from typing import Any
 
 import click
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write, write_json
+from ctxtui.cli.paint import Painter, width
 from ctxtui.cli.progress import counting
+from ctxtui.core.session import MAIN
+from ctxtui.views.text.span import Span
 
 
 @click.command(
@@ -38,7 +42,6 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     if as_json:
         write_json(_fields(found, coming, loaded.session.about.id or loaded.name))
         return
-    from ctxtui.cli.paint import Painter, width
     from ctxtui.views.inspector.next_call import sentence
     from ctxtui.views.lists import misses
 
@@ -68,14 +71,10 @@ def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
 
 
 def _gap() -> Any:
-    from ctxtui.views.text.span import Span
-
     return Span("   ")
 
 
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
-    from ctxtui.analysis.call_choice import choose
-    from ctxtui.core.session import MAIN
     from ctxtui.services.editing.next_request import coming_of
 
     if not loaded.session.order.get(MAIN):

@@ -12,11 +12,13 @@ from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
 from ctxtui.cli.context import SessionName, config_of, opened
 from ctxtui.cli.output import write_json
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
-from ctxtui.views.text.span import Span
+from ctxtui.views.lists import compactions as views
+from ctxtui.views.text.span import Span, plain
 
 _ROWS: Final = 12
 """Facts that are printed of each compaction."""
@@ -56,7 +58,6 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
             }
         )
         return
-    from ctxtui.cli.paint import Painter
 
     painter = Painter(settings.glyphs)
     for line in _lines(session, found, thread, every):
@@ -64,10 +65,6 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
 
 
 def _lines(session: Session, found: list[Compaction], thread: str, every: bool) -> Iterator[list[Span]]:
-    from ctxtui.cli.paint import rule, width
-    from ctxtui.views.lists import compactions as views
-    from ctxtui.views.text.span import plain
-
     room = width()
     calls = sum(len(ids) for id_, ids in session.order.items() if thread in ("", id_))
     yield views.summary(found, thread, calls)

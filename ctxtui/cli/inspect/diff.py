@@ -16,6 +16,8 @@ from ctxtui.analysis.content.diff import diff as made
 from ctxtui.analysis.content.volatile import Unsteady, unsteady
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.inspect.diff_json import as_fields
+from ctxtui.cli.inspect.diff_text import print_text
 from ctxtui.cli.output import write_json
 from ctxtui.cli.progress import counting
 from ctxtui.services.config.settings import Settings
@@ -60,12 +62,8 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
     found = made(before, after)
     steady = _unsteady(before, after)
     if as_json:
-        from ctxtui.cli.inspect.diff_json import as_fields
-
         write_json(as_fields(found, steady, (first, second)))
     else:
-        from ctxtui.cli.inspect.diff_text import print_text
-
         print_text(found, steady, (first, second), settings, whole=whole)
     return 0 if found.same else DIFFERENT
 

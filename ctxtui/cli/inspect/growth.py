@@ -11,8 +11,14 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.money.preflight import limit_fields, range_fields
 from ctxtui.cli.output import write_json
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
-from ctxtui.views.text.span import Span
+from ctxtui.services.counting.accounts import account
+from ctxtui.services.library.notebook import Notebook
+from ctxtui.views.inspector import stacked_chart
+from ctxtui.views.lists import growth as views
+from ctxtui.views.lists import phases as phase_view
+from ctxtui.views.text.span import Span, plain
 
 if TYPE_CHECKING:
     from ctxtui.services.library.growth import GrowthReport
@@ -45,9 +51,7 @@ _CHART = 12
 @click.pass_context
 def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
     """How a context grew."""
-    from ctxtui.services.counting.accounts import account
     from ctxtui.services.library.growth import growth_report
-    from ctxtui.services.library.notebook import Notebook
 
     settings = config_of(context).settings
     loaded = opened(name, settings)
@@ -59,7 +63,6 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **fields(found)})
         return
-    from ctxtui.cli.paint import Painter
 
     painter = Painter(settings.glyphs)
     for line in _lines(found):
@@ -149,12 +152,6 @@ def fields(found: Any) -> dict[str, Any]:
 
 
 def _lines(found: GrowthReport) -> Iterator[list[Span]]:
-    from ctxtui.cli.paint import rule, width
-    from ctxtui.views.inspector import stacked_chart
-    from ctxtui.views.lists import growth as views
-    from ctxtui.views.lists import phases as phase_view
-    from ctxtui.views.text.span import plain
-
     room, grown = width(), found.growth
     chart = stacked_chart.of(grown, found.ahead.window if found.ahead is not None else None)
     yield from rule("growth", plain(stacked_chart.legend(chart, room - 12)))

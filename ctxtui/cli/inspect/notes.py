@@ -11,6 +11,8 @@ from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
+from ctxtui.core.tree import Tree
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.notebook import Notebook, every_note
 from ctxtui.views.lists.notes import where
 from ctxtui.views.text import safe_text
@@ -18,8 +20,6 @@ from ctxtui.views.text.signs import of_note
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.core.tree import Tree
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.recordings.recording import Loaded
 
 

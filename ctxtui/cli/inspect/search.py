@@ -20,6 +20,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
+from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.home.columns import age_of
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import safe_text
@@ -82,7 +83,6 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searcher, list[SessionSummary]]:
     # Imported here: a command's help needs none of it.
     from ctxtui.services.search.library_search import BlockFilter, Searcher
-    from ctxtui.services.search.pattern import Pattern
 
     wanted = BlockFilter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
     pattern = Pattern(query, regex=chosen["regex"])

@@ -9,6 +9,11 @@ import click
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.inspect import show_json
+from ctxtui.cli.inspect.list_inputs import ListInputs
+from ctxtui.cli.inspect.lists import as_fields, print_lists
+from ctxtui.cli.inspect.notes import marked, of_context
+from ctxtui.cli.inspect.show_text import print_text
 from ctxtui.cli.output import write_json
 from ctxtui.cli.progress import counting
 from ctxtui.services.config.settings import Settings
@@ -66,25 +71,16 @@ def show(
     asked = {name for name, wanted in lists.items() if wanted} | ({"phases"} if phase_rule else set())
     rule = phase_rule or config.settings.phases
     if as_json:
-        from ctxtui.cli.inspect import show_json
-
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source, config.settings)
         fields["notes"] = _notes(chosen, loaded, config.settings)
         write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
     elif asked:
-        from ctxtui.cli.inspect.list_inputs import ListInputs
-        from ctxtui.cli.inspect.lists import print_lists
-
         print_lists(ListInputs(book, chosen, loaded, config.settings, rule), asked)
     else:
-        from ctxtui.cli.inspect.show_text import print_text
-
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
 
 
 def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
-    from ctxtui.cli.inspect.notes import marked, of_context
-
     call = chosen.call
     return of_context(marked(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
 
@@ -92,7 +88,4 @@ def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[
 def _lists(
     book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
 ) -> dict[str, Any]:
-    from ctxtui.cli.inspect.list_inputs import ListInputs
-    from ctxtui.cli.inspect.lists import as_fields
-
     return as_fields(ListInputs(book, chosen, loaded, settings, rule), asked)

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
+from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
 from ctxtui.cli.lab.solved import solved_fields, solved_lines
 from ctxtui.cli.output import note, report_error, write_json
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.lab.report import SessionLab
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.lab.solve import Solved, SolvedSession
+from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.cli.session_work import worked
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.lab.solve import Solved, SolvedSession, solved
+from ctxtui.services.lab.variants import own_models, variants
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
+from ctxtui.views.lists import lab as views
+from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text.span import Span, plain
 
 _CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
 _RULE = (
@@ -60,7 +69,6 @@ _LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what 
 @click.option(
     "--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="With --agree: without each of K blocks."
 )
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def lab(
@@ -76,24 +84,19 @@ def lab(
     agree: int | None,
     budget_usd: float | None,
     leave_out: int,
-    cluster: str,
     as_json: bool,
 ) -> int:
     """Try variants on recordings."""
-    others = solve or html is not None or bool(caches) or bool(cluster)
+    others = solve or html is not None or bool(caches)
     _refuse_what_does_not_go_together(agree, budget_usd, leave_out, others=others)
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
-    from ctxtui.services.lab.solve import solved
-    from ctxtui.services.lab.variants import own_models, variants
-    from ctxtui.services.recordings.folder_scan import expanded
-    from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 
     if solve and (policies or caches or models):
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
     asked = settings if solve else LabAsked(settings, variants(policies, caches, models, own_models(settings)))
-    done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab", cluster)
+    done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab")
     failed = [(one.name, one.error) for one in done if one.error is not None]
     best: list[SolvedSession] = [one.found for one in done if solve and one.error is None]
     found: list[SessionLab] = [one.lab for one in best] or [one.found for one in done if one.error is None]
@@ -119,7 +122,7 @@ def _refuse_what_does_not_go_together(
     """Raises `WrongUse` where an option would be passed over in silence."""
     if agree is not None and others:
         raise WrongUse(
-            "--agree prints what a model answered: it takes no --solve, --html, --cache or --cluster",
+            "--agree prints what a model answered: it takes no --solve, --html or --cache",
             way_out="ctxtui lab PATH --agree N --budget-usd X [--policy NAME] [--model M] [--leave-out K] [--json]",
         )
     if agree is None and (leave_out or budget_usd is not None):
@@ -158,10 +161,6 @@ def _agree(
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    from ctxtui.curation.mask_rules import Level
-    from ctxtui.curation.masking import Masker
-    from ctxtui.services.config.package_data import mask_rules
-    from ctxtui.services.editing.exporting import write_private
     from ctxtui.views.pages.lab_page import lab_page
 
     masker = Masker(mask_rules(), Level("personal"))
@@ -170,10 +169,6 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
 
 
 def _print_solved(found: Solved, settings: Settings) -> None:
-    from ctxtui.cli.paint import Painter, rule, width
-    from ctxtui.views.text import safe_text
-    from ctxtui.views.text.span import Span
-
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
     painter.lines(rule("what is best", f"{len(found.sessions):,} session{'s' if len(found.sessions) != 1 else ''}"))
@@ -184,11 +179,6 @@ def _print_solved(found: Solved, settings: Settings) -> None:
 
 
 def _print(found: list[SessionLab], settings: Settings) -> None:
-    from ctxtui.cli.paint import Painter, rule, width
-    from ctxtui.views.lists import lab as views
-    from ctxtui.views.text import cells, safe_text
-    from ctxtui.views.text.span import Span, plain
-
     painter, room = Painter(settings.glyphs), width()
     for number, one in enumerate(found):
         if number:

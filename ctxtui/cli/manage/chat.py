@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, SessionName, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.manage.start_screen import need_terminal, run_app
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.services.chat.model_choice import NAMES
+from ctxtui.services.chat.model_choice import NAMES, choose
 from ctxtui.services.config.config import Config
 
 
@@ -59,7 +61,6 @@ def chat(
     if as_json:
         _told(wish, config_of(context))
         return None
-    from ctxtui.cli.manage.start_screen import need_terminal, run_app
     from ctxtui.tui.start import make_chat
 
     need_terminal(None, config_of(context).settings)
@@ -69,10 +70,8 @@ def chat(
 def _told(wish: ModelChoice, config: Config) -> None:
     """Print whom a chat would talk to; nothing is sent to a provider, only local ports are asked."""
     import asyncio
-    import os
 
     from ctxtui.services.chat.continue_from import host_of_named
-    from ctxtui.services.chat.model_choice import choose
 
     found = asyncio.run(choose(wish, config, os.environ))
     hosted = host_of_named(wish.name, config.settings, Path.cwd()) if wish.name and not wish.call else None

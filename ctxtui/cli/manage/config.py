@@ -10,6 +10,7 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import home_short
 from ctxtui.services.config.config import Config, Origin, project_file
+from ctxtui.services.config.paths import config_file, database, log_dir
 
 
 @click.command("config")
@@ -38,8 +39,6 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
 
 
 def _fields(found: Config) -> dict[str, object]:
-    from ctxtui.services.config.paths import config_file, database, log_dir
-
     settings = [
         {"name": name, "value": value, "origin": origin.kind, "place": origin.place}
         for name, value, origin in found.rows()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,7 +14,6 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import REFUSED
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import InUse, NotFound
 from ctxtui.dataclasses import asdict
 from ctxtui.services.config.paths import database
@@ -22,10 +21,6 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.search.index import fill_side_by_side, lacking, settle
 from ctxtui.store.store import Store
-
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
-
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 
@@ -40,7 +35,6 @@ def existing(context: click.Context) -> Store:
     path = database_of(context)
     if not path.exists():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")
-    from ctxtui.store.store import Store
 
     return Store.open(path)
 
@@ -100,10 +94,9 @@ def info(context: click.Context, as_json: bool) -> None:
 
 @db.command("index")
 @click.option("--anew", is_flag=True, help="Drop what is indexed and begin again.")
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @json_option
 @click.pass_context
-def index(context: click.Context, anew: bool, cluster: str, as_json: bool) -> None:
+def index(context: click.Context, anew: bool, as_json: bool) -> None:
     """Fill the full-text index now: every session that `ctxtui search` looks into.
 
     The screen does the same in the background. What is indexed is found without being read; the rest is read when it
@@ -113,7 +106,7 @@ def index(context: click.Context, anew: bool, cluster: str, as_json: bool) -> No
     Example: ctxtui db index
     """
 
-    fields = fill_index(config_of(context).settings, anew=anew, cluster=cluster)
+    fields = fill_index(config_of(context).settings, anew=anew)
     if as_json:
         write_json(fields)
         return
@@ -212,7 +205,7 @@ def _size(count: int) -> str:
     return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
 
 
-def fill_index(settings: Settings, *, anew: bool, cluster: str = "") -> dict[str, Any]:
+def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
     """Index what is lacking, all of it where `anew`; what was done, as `ctxtui db index --json` prints it."""
     shelf = SessionLibrary(settings, Path.cwd())
     sessions = shelf.listed()
@@ -222,7 +215,7 @@ def fill_index(settings: Settings, *, anew: bool, cluster: str = "") -> dict[str
     units = lacking(settings, sessions, live=True)
     failed: dict[str, str] = {}
     with Working("indexing") as work:
-        for number, done in enumerate(fill_side_by_side(settings, units, cluster), 1):
+        for number, done in enumerate(fill_side_by_side(settings, units), 1):
             work.say(f"{number:,} of {len(units):,} sessions")
             if done.error:
                 failed[done.name] = done.error

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.offline.faults import Faults, parse
+from ctxtui.offline.http.exchange_log import ExchangeLog
+from ctxtui.offline.limits import RateLimits
+from ctxtui.offline.playback import Playback
+from ctxtui.offline.script import Script, parse_script
 
 if TYPE_CHECKING:
     from ctxtui.offline.http.hosting import RunningProvider
     from ctxtui.offline.http.server import Seen, Server
-    from ctxtui.offline.playback import Playback
-    from ctxtui.offline.script import Script
 
 PORT = 4010
 WINDOW = 4096
@@ -89,11 +93,7 @@ def offline(
         raise click.UsageError("--thread needs --play", context)
     if script is not None and play is not None:
         raise click.UsageError("--play and --script exclude each other", context)
-    # Imported here: help needs no web server.
-    from ctxtui.offline.faults import Faults, parse
-    from ctxtui.offline.http.exchange_log import ExchangeLog
     from ctxtui.offline.http.server import Server
-    from ctxtui.offline.limits import RateLimits
     from ctxtui.offline.local.servers import Local, LocalModel
     from ctxtui.offline.provider import Provider
 
@@ -120,14 +120,11 @@ def offline(
 def _answers(context: click.Context, play: str | None, thread: str, script: Path | None) -> Playback | Script | None:
     """What is said in place of the provider's own answers: a recording's, or those of a script."""
     if play is not None:
-        from ctxtui.analysis.call_choice import choose
         from ctxtui.services.chat.offline_provider import playback_of
 
         session = opened(play, config_of(context).settings).session
         return playback_of(session, choose(session, thread, 0).thread)
     if script is not None:
-        from ctxtui.offline.script import parse_script
-
         return parse_script(script.read_text(encoding="utf-8", errors="replace"), str(script))
     return None
 

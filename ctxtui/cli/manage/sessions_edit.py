@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,9 +13,9 @@ from ctxtui.cli.manage.db import database_of, existing, json_option
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config
-
-if TYPE_CHECKING:
-    from ctxtui.services.recordings.open_by_name import Named
+from ctxtui.services.recordings.identity import source_info
+from ctxtui.services.recordings.open_by_name import Named, open_named
+from ctxtui.store.store import Store
 
 id_argument = click.argument("name", metavar="ID")
 
@@ -147,9 +146,6 @@ def _stored(context: click.Context, name: str) -> str:
 
 def _imported(found: Named, config: Config, path: Path) -> str:
     from ctxtui.services.counting.pricing import price_of, prices_for
-    from ctxtui.services.recordings.identity import source_info
-    from ctxtui.services.recordings.open_by_name import open_named
-    from ctxtui.store.store import Store
 
     loaded = open_named(found, config.settings)
     with Store.open(path) as store:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
+from ctxtui.cli.output import note
+from ctxtui.services.config.config import hand_on, load
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
     """As `start`, with the configuration read now; `flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
-    from ctxtui.services.config.config import hand_on, load
-
     config = load(flags)
     hand_on(config)
     need_terminal(name, config.settings)
@@ -67,8 +67,6 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
     gc.disable()
     gc.freeze()
     if app.farewell:
-        from ctxtui.cli.output import note
-
         note(app.farewell)
     if app.crash is not None:
         raise ScreenCrash(app.crash, app.crashed_in)

@@ -12,8 +12,11 @@ import click
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
+from ctxtui.cli.paint import Painter, home_short, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
+from ctxtui.services.chat.opening import opening
+from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
 
 if TYPE_CHECKING:
     from ctxtui.services.project.report import CountedProject, RunReport
@@ -48,7 +51,6 @@ def budget(
     from ctxtui.services.agent_tools.agent_tools import wanted_of
     from ctxtui.services.chat.context_files import ContextFiles
     from ctxtui.services.chat.model_choice import usual_model
-    from ctxtui.services.chat.opening import opening
     from ctxtui.services.project.model_window import model_window
     from ctxtui.services.project.progress import ReadingProgress
     from ctxtui.services.project.report import RunPlan, analysed
@@ -88,9 +90,6 @@ def _taken(text: str) -> tuple[str, int]:
 
 
 def _print(report: RunReport, path: Path, glyphs: str) -> None:
-    from ctxtui.cli.paint import Painter, home_short, rule
-    from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
-
     painter = Painter(glyphs)
     painter.lines(rule("Context budget"))
     for line in budget_lines(report):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,21 +13,20 @@ from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
+from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.session_work import SessionResult
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, spent_words
 from ctxtui.views.model.call_owners import owned
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.session_work import SessionResult
 
 
 @click.command(
@@ -40,17 +39,14 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
 @click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def cost(
-    context: click.Context, names: tuple[str, ...], every: bool, by: str | None, cluster: str, as_json: bool
-) -> int:
+def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | None, as_json: bool) -> int:
     """Say what sessions cost."""
     if bool(names) == every:
         raise WrongUse("name sessions, or ask for --all of them", way_out="ctxtui cost --all, or ctxtui cost PATH")
     settings = config_of(context).settings
-    found = _all(settings, by or "", cluster) if every else _named(names, settings, by or "", cluster)
+    found = _all(settings, by or "") if every else _named(names, settings, by or "")
     if found.failed and not found.total.calls:
         error = found.failed[0][1]
         return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
@@ -64,14 +60,12 @@ def cost(
     return code_for(worse[0]).number if worse else 0
 
 
-def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) -> CostAnswer:
+def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     """Read now: nothing is remembered of files that are merely named."""
-    # Imported here: a command's help needs no readers.
-    from ctxtui.services.recordings.folder_scan import expanded
     from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        return worked(COST, names, CostAsked(settings, by, own), settings, "adding up", cluster)
+        return worked(COST, names, CostAsked(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
     sums, copied = SessionTotals(), 0
@@ -114,8 +108,8 @@ def _named(names: tuple[str, ...], settings: Settings, by: str, cluster: str) ->
     )
 
 
-def _all(settings: Settings, by: str, cluster: str) -> CostAnswer:
-    known = known_sessions(settings, cluster=cluster)
+def _all(settings: Settings, by: str) -> CostAnswer:
+    known = known_sessions(settings)
     failed = tuple((one.path or one.id, Unreadable(one.error)) for one in known if one.error and not is_empty(one))
     rows = rows_of(known, by) if by else []
     return CostAnswer(

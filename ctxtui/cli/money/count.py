@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ctxtui.analysis.context_window import running_window
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
 from ctxtui.cli.output import note, write_json
+from ctxtui.cli.paint import Painter
+from ctxtui.views.lists.file_counts import lines
 
 if TYPE_CHECKING:
     from ctxtui.services.counting.file_counts import FileCounts
@@ -44,10 +47,6 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     if as_json:
         write_json(_fields(found))
     else:
-        from ctxtui.analysis.context_window import running_window
-        from ctxtui.cli.paint import Painter
-        from ctxtui.views.lists.file_counts import lines
-
         painter = Painter(settings.glyphs)
         usable = running_window(found.card.window or 0, settings.usable_share, own=found.card.usable or 0).usable
         for line in lines(found.files, found.half, found.usd, found.card.id, usable):

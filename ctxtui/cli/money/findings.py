@@ -10,6 +10,7 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP
 from ctxtui.cli.output import write_json
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
 from ctxtui.dataclasses import replace
@@ -53,7 +54,6 @@ def findings(
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})
         return
-    from ctxtui.cli.paint import Painter, rule, width
     from ctxtui.views.lists import findings as views
 
     painter = Painter(settings.glyphs)

@@ -11,9 +11,13 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import write_json
+from ctxtui.cli.paint import Painter
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.views.lists.preflight import cure, lines
+from ctxtui.views.lists.preflight import helps as help_lines
 
 
 @click.command(
@@ -34,7 +38,6 @@ from ctxtui.services.counting.counting import count_all
 @click.pass_context
 def preflight(context: click.Context, name: str, turns: int, thread: str, horizon: int | None, as_json: bool) -> None:
     """What the next turns bring."""
-    from ctxtui.services.counting.pricing import prices_for
     from ctxtui.services.editing.advice import searched
     from ctxtui.services.library.preflight import preflight as look_ahead
     from ctxtui.services.library.preflight import smallest
@@ -65,10 +68,6 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
             }
         )
     else:
-        from ctxtui.cli.paint import Painter
-        from ctxtui.views.lists.preflight import cure, lines
-        from ctxtui.views.lists.preflight import helps as help_lines
-
         painter = Painter(settings.glyphs)
         for line in (*lines(found), *cure(edits, name), *help_lines(helps, name)):
             painter.line(line)

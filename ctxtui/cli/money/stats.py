@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
+from ctxtui.analysis.jackknife import Estimate
+from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
+from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
 from ctxtui.cli.all_sessions import Age, AllSessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
@@ -29,11 +32,6 @@ from ctxtui.views.lists.costs import quotas
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.jackknife import Estimate
-    from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
-    from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
 
 _DEAREST: Final = 5
 """Tools, misses and windows that are named where they were not asked for."""

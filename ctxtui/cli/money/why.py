@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,18 +19,19 @@ from ctxtui.cli.context import SessionName, config_of, without_edits
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
+from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.session_work import SessionResult
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import counts, owned
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
-
-if TYPE_CHECKING:
-    from ctxtui.services.session_work import SessionResult
 
 LAST, YESTERDAY = "last", "yesterday"
 
@@ -43,43 +44,37 @@ LAST, YESTERDAY = "last", "yesterday"
 )
 @click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
-@click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
-def why(context: click.Context, name: str, horizon: int | None, cluster: str, as_json: bool) -> None:
+def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -> None:
     """Say why a session cost what it did."""
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
-    what = _yesterday(settings, cluster) if name == YESTERDAY else _stated(name, settings, cluster)
+    what = _yesterday(settings) if name == YESTERDAY else _stated(name, settings)
     if as_json:
         write_json(as_fields(what, name))
     else:
         _print(Painter(settings.glyphs), what, name)
 
 
-def _stated(name: str, settings: Settings, cluster: str) -> Statement:
-    from ctxtui.services.recordings.folder_scan import expanded
-    from ctxtui.services.recordings.open_by_name import last_here
-
+def _stated(name: str, settings: Settings) -> Statement:
     if name == LAST and not os.path.lexists(LAST):
         # Its threads are named by the session.
         name = last_here(Path.cwd(), settings).name
-    return _summed(expanded([name], settings.clients), settings, cluster)
+    return _summed(expanded([name], settings.clients), settings)
 
 
-def _yesterday(settings: Settings, cluster: str) -> Statement:
+def _yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
     names = [_name(one) for one in _known(settings) if one.mtime >= start]
-    what = _summed(names, settings, cluster, (start, end)) if names else Statement()
+    what = _summed(names, settings, (start, end)) if names else Statement()
     if not what.calls:
         raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists what there is")
     return what
 
 
 def _known(settings: Settings) -> list[SessionSummary]:
-    from ctxtui.services.library.library import SessionLibrary
-
     shelf = SessionLibrary(settings, Path.cwd())
     return [one for one in shelf.listed() if counts(one)]
 
@@ -88,14 +83,12 @@ def _name(one: SessionSummary) -> str:
     return one.path or one.stored
 
 
-def _summed(
-    names: list[str], settings: Settings, cluster: str, between: tuple[float, float] | None = None
-) -> Statement:
+def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
     from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
         request = WhyAsked(settings, between, alone, own)
-        return worked(WHY, names, request, settings, "adding up", cluster)
+        return worked(WHY, names, request, settings, "adding up")
 
     total, alone = Statement(), len(names) == 1
     read = list(_told(asked(names), quiet=between is not None))

@@ -6,18 +6,16 @@ import asyncio
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, arguments
 from ctxtui.agent.tools.planned_write import PlannedCall
 from ctxtui.agent.tools.tool import MOST, BadInput, checked
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import confined
 from ctxtui.services.sandbox.confinement import confinement
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
 
 _PART: Final = 50_000
 """Characters of a long output that `recall` gives at once."""

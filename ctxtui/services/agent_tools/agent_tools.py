@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxtui.agent.child import Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.planned_write import Planned, PlannedCall, PlannedWrite
@@ -18,14 +19,13 @@ from ctxtui.dataclasses import replace
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.agent_tools.tool_process import ToolProcess
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
 
 if TYPE_CHECKING:
-    from ctxtui.agent.child import Caller, OwnTool
-    from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
 
 

@@ -7,9 +7,8 @@ import inspect
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ctxtui.agent.child import AGENT, OwnTool
+from ctxtui.agent.child import AGENT, Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.planned_write import PlannedCall
@@ -19,9 +18,6 @@ from ctxtui.agent.tools.tool import BadInput, checked, shortened
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config import plugins
-
-if TYPE_CHECKING:
-    from ctxtui.agent.child import Caller
 
 _OURS = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.name})
 

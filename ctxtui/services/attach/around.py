@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from ctxtui.attach.recorder import Recorder
+from ctxtui.attach.relay import SWITCH_INTERVAL
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
@@ -28,7 +30,6 @@ from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.leading import ByAddress, ByProxy, Leading
 from ctxtui.services.attach.program import Program, Started
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.short_turns import give_way
 
 NOT_FOUND: Final = 127
 """What a program that is not there ends with, as shells say it."""
@@ -129,7 +130,7 @@ class Around:
         self._led = made(self.program, self.env, self.recorder, self.fork or self.gate, upstreams)
         started = await self._led.begin(list(self.command[1:]), self.cwd)
         self.urls = dict(self._led.urls)
-        give_way()
+        sys.setswitchinterval(SWITCH_INTERVAL)
         edits.look_ahead()
         return started
 

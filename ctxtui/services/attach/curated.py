@@ -15,9 +15,16 @@ from ctxtui.core.edit_log import standing, waiting
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.context import Context, lifetimes
+from ctxtui.curation.legality.legality import check
+from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import dataclass, field
+from ctxtui.services.config.package_data import model_table
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.wire.registry import DIALECTS
 
 _TREES: Final = 16
 """Threads whose trees are kept: a block that was read once is not read again."""
@@ -58,14 +65,6 @@ def curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = No
 
 
 def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated:
-    # Imported here: most requests are under no edits.
-    from ctxtui.curation.apply.apply import apply
-    from ctxtui.curation.context import Context, lifetimes
-    from ctxtui.curation.legality.request_check import outgoing
-    from ctxtui.curation.provider_rules import rules_for
-    from ctxtui.services.config.package_data import model_table
-    from ctxtui.wire.registry import DIALECTS
-
     said = value(body)
     dialect = dialect_of(Exchange(body, url=url), said) if isinstance(said, dict) else ""
     if dialect not in DIALECTS:
@@ -91,7 +90,6 @@ def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curate
 
 
 def _violations(dialect: str, body: bytes, prefill: bool) -> Iterable:  # type: ignore[type-arg]
-    from ctxtui.curation.legality.legality import check
 
     return check(dialect, body, prefill=prefill)
 

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 from ctxtui.attach.httpx_hook import LEFT, Hook, WatchedExchange, asks_a_model
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun, new_run
+from ctxtui.attach.tape import file_name
 from ctxtui.services.config.paths import attached_dir
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,7 +63,6 @@ class InProcessRecording:
     def path(self) -> Path:
         """Its file, with everything so far in it; it is made with the first request."""
         self.flush()
-        from ctxtui.attach.tape import file_name
 
         return self._folder / file_name(self.session)
 

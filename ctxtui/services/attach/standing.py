@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.relay import Relay
+from ctxtui.attach.relay import SWITCH_INTERVAL, Relay
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig, InUse, NotFound
@@ -27,7 +28,6 @@ from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.short_turns import give_way
 
 PORT: Final = 4020
 LOCAL: Final = {
@@ -85,7 +85,7 @@ class StandingRelay:
                     # Under `nohup` it stands on when its terminal is closed.
                     if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-                give_way()
+                sys.setswitchinterval(SWITCH_INTERVAL)
                 edits.look_ahead()
                 ready(urls)
                 watching = asyncio.create_task(self._watch(say))

@@ -18,10 +18,10 @@ from ctxtui.analysis.money.status_line import ClientStatus
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.paths import data_dir
+from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
     from ctxtui.pricing.rates import Rates
-    from ctxtui.services.config.settings import Settings
 
 END: Final = 256 << 10
 """Bytes of a transcript's end that are read: the last twenty answers and more."""

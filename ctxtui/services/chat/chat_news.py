@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.agent import progress
+from ctxtui.agent.conversation import Draft
 from ctxtui.core.session import MAIN, Event
 from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from ctxtui.agent import progress
-    from ctxtui.agent.conversation import Draft
     from ctxtui.services.chat.chat_model import ChatModel
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ctxtui.core.call import Call
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.host import Host
+from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
 
 if TYPE_CHECKING:
-    from ctxtui.core.call import Call
     from ctxtui.pricing.price import Cost
-    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.request_forecast import Foreteller
     from ctxtui.services.counting.live_count import LiveCount
     from ctxtui.services.study.recording_end import RecordingEnd
@@ -63,7 +64,6 @@ class ChatSource(SessionSource):
     def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:
         """What foretells the requests of the chat."""
         from ctxtui.services.chat.request_forecast import Foreteller
-        from ctxtui.services.counting.books import cache_rules
 
         card = study.book.card(partner.model)
         name = partner.endpoint.kind or partner.endpoint.name

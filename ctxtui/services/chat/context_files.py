@@ -14,7 +14,9 @@ from ctxtui.analysis.context_window import running_window
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
+from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
@@ -22,10 +24,8 @@ from ctxtui.wire.speech import Attached
 
 # What reads and counts projects is imported by the methods: the first frame of a chat needs none of it.
 if TYPE_CHECKING:
-    from ctxtui.core.session import Session
     from ctxtui.project.selection import Selection
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.config.config import Config
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.project.attachments import AttachedFile
     from ctxtui.services.project.report import Meter

@@ -43,11 +43,13 @@ from ctxtui.services.chat.request_edits import Edited, chat_profile
 from ctxtui.services.chat.resume import Recovered, dialect_of, put_on_record, take_up
 from ctxtui.services.chat.sub_agents.children import Children
 from ctxtui.services.chat.waiting_edits import release_due
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.project.progress import told
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
+from ctxtui.store.rows import Price
 from ctxtui.store.sessions.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
@@ -57,9 +59,7 @@ if TYPE_CHECKING:
     from ctxtui.curation.policies.profile import Profile
     from ctxtui.providers.rate_limits import Headroom
     from ctxtui.providers.sdk_client import SdkLine
-    from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
-    from ctxtui.store.rows import Price
 
 
 class Host:

@@ -25,14 +25,14 @@ from ctxtui.providers.endpoint import (
 )
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, keeps_to_itself
 from ctxtui.services.chat.context_window import windowed
+from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
 
 if TYPE_CHECKING:
     from ctxtui.providers.local_servers import LocalServer, ServedModel
     from ctxtui.providers.sdk_client import SdkLine
-    from ctxtui.services.config.config import Config
-    from ctxtui.services.config.settings import Settings
 
 
 USUAL: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}

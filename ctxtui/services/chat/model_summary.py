@@ -19,8 +19,10 @@ from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.price.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
 from ctxtui.dataclasses import dataclass
+from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose, makers, params_for
+from ctxtui.services.chat.offline_provider import start
 from ctxtui.services.config.config import Config
 from ctxtui.services.editing.edited_context import Ready
 
@@ -92,12 +94,8 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
 
 async def written(partner: ChatModel, body: bytes) -> Summary:
     """Send the request; what the model wrote. Raises `ProviderError`."""
-    from ctxtui.providers.sdk_client import SdkLine
-
     ends = None
     if partner.is_offline:
-        from ctxtui.services.chat.offline_provider import start
-
         partner, ends = await start(partner)
     line = SdkLine(partner.endpoint)
     try:

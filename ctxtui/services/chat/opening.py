@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ctxtui.agent.child import START_AGENT, OwnTool
 from ctxtui.agent.conversation import Conversation, with_tools
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.recall_tool import recall
@@ -14,11 +15,10 @@ from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
-    from ctxtui.agent.child import OwnTool
     from ctxtui.services.agent_tools.agent_tools import AgentTools
-    from ctxtui.services.config.settings import Settings
 
 SYSTEM: Final = (
     "You are an assistant in a terminal. Your tools read, search and write files in the workspace, whose paths are "
@@ -50,7 +50,6 @@ class OwnParts:
     def find(self, settings: Settings) -> None:
         """Load the tools, with the one that starts sub-agents where the user wants it; for a worker thread. Raises
         `BadConfig`."""
-        from ctxtui.agent.child import START_AGENT
         from ctxtui.services.agent_tools.own_tools import own_tools
 
         agents = (START_AGENT,) if settings.agents else ()

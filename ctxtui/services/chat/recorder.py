@@ -7,18 +7,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.agent import progress
+from ctxtui.agent.conversation import Draft
+from ctxtui.agent.events import ToolResult
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Epoch
+from ctxtui.core.call import Call, Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.store.writer import Ended, InFlight, Work
 from ctxtui.wire.registry import DIALECTS
 
 if TYPE_CHECKING:
-    from ctxtui.agent.conversation import Draft
-    from ctxtui.agent.events import ToolResult
-    from ctxtui.core.call import Call
     from ctxtui.services.chat.chat_model import ChatModel
 
 _TITLE = 80

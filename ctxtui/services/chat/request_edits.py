@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Skeleton
 from ctxtui.core.tree import Tree
+from ctxtui.curation.apply.references import externalized_content
+from ctxtui.curation.context import IMAGES, Context
 from ctxtui.dataclasses import replace
+from ctxtui.services.config.config import Config
 from ctxtui.tokens.models import ModelCard
+from ctxtui.wire.request import Request
 
 if TYPE_CHECKING:
-    from ctxtui.curation.context import Context
     from ctxtui.curation.policies.profile import Profile
-    from ctxtui.services.config.config import Config
     from ctxtui.services.editing.overlay import ThreadEdits
 
 
@@ -48,7 +50,6 @@ class Edited:
         overlay, context = self._overlay(), self._context
         if overlay is None or context is None:
             return {}
-        from ctxtui.curation.apply.references import externalized_content
 
         return externalized_content(context, overlay.applied)
 
@@ -59,10 +60,8 @@ class Edited:
             return None
         # Imported here: most chats have no edits.
         from ctxtui.curation.apply.apply import apply
-        from ctxtui.curation.context import Context
         from ctxtui.curation.legality.request_check import RequestRefused, outgoing
         from ctxtui.curation.provider_rules import rules_for
-        from ctxtui.wire.request import Request
 
         params = Request((), skeleton).params
         if self._context is None:
@@ -116,8 +115,6 @@ def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCar
 
 def about(block: Block) -> int:
     """About how many tokens a block has: four characters each."""
-    from ctxtui.curation.context import IMAGES
-
     if block.kind == HEADER:
         return 0
     return IMAGE if block.kind in IMAGES else 1 + len(block.body) // 4

@@ -7,9 +7,11 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.agent.conversation import Draft
+from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -17,16 +19,14 @@ from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass, replace
+from ctxtui.services.config.settings import Settings
 from ctxtui.tokens.weights import tokens
 from ctxtui.wire.request import Request
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.cache.outcome import CacheOutcome
-    from ctxtui.cache.rules import CacheRules
     from ctxtui.pricing.price import Cost
     from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.counting.pricing import Pricer
 

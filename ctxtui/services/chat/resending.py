@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.agent.conversation import go_on
 from ctxtui.agent.runner import answered
@@ -20,6 +20,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.core.errors import CtxtuiError, ProviderError
+from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
@@ -30,16 +31,15 @@ from ctxtui.curation.price.sent_path import leaving
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import rates
+from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.services.chat.model_choice import params_for
+from ctxtui.services.chat.offline_provider import start
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.wire.request import ANSWER_LIMITS, Request
-
-if TYPE_CHECKING:
-    from ctxtui.core.session import Session
-    from ctxtui.services.config.settings import Settings
 
 ANSWER: Final = 1_024
 """Tokens of an answer that are paid for at most, unless the recorded one was longer or thinking asks for more."""
@@ -289,12 +289,8 @@ async def carried_out(
     plan: Sequence[Resend], partner: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
 ) -> list[Trial]:
     """Send all of `plan`, one after the other; what came back, in its order. What fails is a trial with an error."""
-    from ctxtui.providers.sdk_client import SdkLine
-
     ends: Callable[[], Awaitable[None]] | None = None
     if partner.is_offline:
-        from ctxtui.services.chat.offline_provider import start
-
         partner, ends = await start(partner)
     line, done = SdkLine(partner.endpoint), []
     try:

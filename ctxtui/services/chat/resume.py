@@ -22,7 +22,8 @@ from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.chat.continue_from import CHAT
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent
+from ctxtui.store.leases import host_of
+from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent, left_over
 from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
 from ctxtui.wire.speech import Result
 
@@ -189,8 +190,6 @@ _UNDER_WAY: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
     """Whether the stored chat `id_` ended while a turn was under way, and nobody hosts it now; for a worker thread."""
-    from ctxtui.store.sessions.in_flight import left_over
-
     try:
         return any(event.kind in _UNDER_WAY for event in left_over(database(settings.data_dir), id_))
     except CtxtuiError:
@@ -199,8 +198,6 @@ def is_unfinished(id_: str, settings: Settings) -> bool:
 
 def hosted_by(id_: str, settings: Settings) -> str:
     """In which process the stored session `id_` is hosted now, and since when; "" for none. For a worker thread."""
-    from ctxtui.store.leases import host_of
-
     try:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:

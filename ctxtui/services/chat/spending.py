@@ -8,18 +8,18 @@ from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.agent.conversation import Draft
+from ctxtui.core.call import Call
 from ctxtui.core.canonical import dumps, loads
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
+from ctxtui.store.rows import Price
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 
 if TYPE_CHECKING:
-    from ctxtui.core.call import Call
     from ctxtui.services.chat.request_forecast import RequestForecast
-    from ctxtui.store.rows import Price
 
 LEAST_ANSWER: Final = 256
 """Tokens of an answer below which a request is not worth its input."""

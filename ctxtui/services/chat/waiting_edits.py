@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ctxtui.core.session import MAIN
 
 if TYPE_CHECKING:
-    from ctxtui.core.session import Session
-    from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.context_files import ContextFiles
-    from ctxtui.services.config.config import Config
+    from ctxtui.services.chat.host import Host
     from ctxtui.services.editing.next_request import Next
-    from ctxtui.services.editing.overlay import ThreadEdits
 
 
-class EditedChat(Protocol):
-    """A hosted chat whose edits may wait."""
-
-    config: Config
-    files: ContextFiles
-    overlay: Callable[[], ThreadEdits | None]
-    partner: ChatModel | None
-    session: Session
-
-    @property
-    def clock(self) -> Callable[[], float]:
-        """Gives the time in Unix seconds."""
-
-
-async def release_due(host: EditedChat) -> str:
+async def release_due(host: Host) -> str:
     """The edits of `host`'s chat that waited are applied where what they waited for has come with the next request;
     says how many, and why."""
     overlay, partner = host.overlay(), host.partner

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.dataclasses import dataclass, fields
+from ctxtui.services.config.paths import config_file
 from ctxtui.services.config.settings import FIELDS, Settings
 
 PROJECT_FILE: Final = "ctxtui.toml"
@@ -144,8 +145,6 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
             raise BadConfig(f"no file {named}", place=PREFIX + "CONFIG")
         return Path(named)
     if user is None:
-        from ctxtui.services.config.paths import config_file
-
         user = config_file(env)
     return user if user.is_file() else None
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.dataclasses import dataclass
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
+from ctxtui.services.config.settings import Settings
 
 FINE, WARNING, CRITICAL = 0, 1, 2
 REMEDY: Final = "drop, truncate or summarize something"

@@ -6,14 +6,11 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.config.config import look_up
+from ctxtui.services.config.config import Config, look_up
 from ctxtui.services.config.mcp_servers import McpServer, parse_server
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.config import Config
 
 PROJECT_FILE: Final = ".mcp.json"
 """A project's list of servers, as Claude Code writes it (facts §8)."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.tokens.models import plain_id
 
-
-class SettingPlace(Protocol):
-    """Where a value comes from; see `services.config.config.Origin`."""
-
-    @property
-    def place(self) -> str: ...
+if TYPE_CHECKING:
+    from ctxtui.services.config.config import Origin
 
 
-def check_windows(settings: Settings, origins: Mapping[str, SettingPlace]) -> None:
+def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
     """Raise `BadConfig` for a window above what the model takes, whose card is known; for two windows of one model; and
     for a usable part that is more than the window. The error names file, value, maximum and the fix."""
     for name in settings.windows:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.block import Block
+from ctxtui.core.tree import Node
 from ctxtui.services.counting.label_search import Cut, LabelSearch
+from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.tokenizers import tokenizer
 from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.encode import TokenizerFailure, count_text
 from ctxtui.tokens.estimators import ESTIMATORS
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.labels.labelling import Labelling
-    from ctxtui.core.tree import Node
-    from ctxtui.services.counting.labels import Labels
 
 STEP: Final = 512
 """Nodes counted between two looks at whether to go on."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose
@@ -22,14 +21,12 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.situation import Settings as PolicySettings
 from ctxtui.curation.price.advice import Advice, advice
 from ctxtui.dataclasses import dataclass, replace
+from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
+from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
-
-if TYPE_CHECKING:
-    from ctxtui.pricing.price import PriceTable
-    from ctxtui.services.counting.counting import Counter
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
@@ -29,17 +28,14 @@ from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, pri
 from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.dataclasses import replace
+from ctxtui.pricing.price import PriceTable, price
 from ctxtui.services.counting.books import cached_by
-from ctxtui.services.counting.counting import count_all
+from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import asked_under
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.tokens.weights import tokens
-
-if TYPE_CHECKING:
-    from ctxtui.pricing.price import PriceTable
-    from ctxtui.services.counting.counting import Counter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +185,6 @@ def next_head(session: Session, chosen: ChosenCall) -> int:
 
 def charge_of(call: Call, prices: PriceTable) -> Charge:
     """What usage costs at the terms of a call's model."""
-    from ctxtui.pricing.price import price
 
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, call.model, call.provider, at or None, prices)

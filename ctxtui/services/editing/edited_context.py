@@ -19,13 +19,18 @@ from ctxtui.core.session import MAIN, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context, skeleton_of
+from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, outgoing
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
 from ctxtui.services.recordings.open import content
+from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder
+from ctxtui.transcripts.kit.translated import TranslatedOrder
 from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
+from ctxtui.wire.translate.encode import build
+from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
@@ -116,12 +121,6 @@ def translates(ready: Ready, form: str, source: Path | None) -> bool:
 def translated(ready: Ready, form: str) -> Written:
     """The context as a new session of a tool that did not record it, in the tool's own dialect. It ends behind an
     answer: what a person said after it is not part of it. Raises `Refused` where the edits cannot be applied."""
-    # Imported here: the writers of two formats and all dialects.
-    from ctxtui.curation.legality.legality import check
-    from ctxtui.transcripts.kit.translated import TranslatedOrder
-    from ctxtui.wire.translate.encode import build
-    from ctxtui.wire.translate.turns import Losses
-
     if ready.applied.refused:
         raise RequestRefused(ready.applied.refused, way_out="revert the edit")
     target, about = translation_of(form), ready.session.about
@@ -152,8 +151,6 @@ def unfit(ready: Ready, form: str, source: Path | None) -> str:
 
 def is_copy(source: Path) -> bool:
     """Whether the file is a session in ctxtui's own format, whichever tool it says that it comes from."""
-    from ctxtui.transcripts.formats.ctxtui import sniff
-
     try:
         with source.open("rb") as file:
             return sniff(file.read(HEAD_BYTES), source.name) > 0
@@ -173,8 +170,6 @@ def body(ready: Ready, form: str = "") -> Outgoing:
 
 def own(ready: Ready) -> bytes:
     """The context as a session of ctxtui's own format."""
-    from ctxtui.transcripts.formats.ctxtui import write
-
     about = ready.session.about
     session = Session()
     head = session.tree.extend(ROOT, ready.applied.sent)

@@ -19,9 +19,9 @@ from ctxtui.curation.price.sent_path import SentPath, leaving
 from ctxtui.curation.price.staged_context import Count, StagedContext
 from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.dataclasses import dataclass, replace
+from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.recordings.recording import Loaded
 
 

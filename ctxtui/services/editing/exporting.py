@@ -16,6 +16,7 @@ from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Fidelity, provider_id
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
+from ctxtui.core.edit_json import dumps
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
@@ -25,8 +26,11 @@ from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.projects import LONGEST_NAME, folder_name
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, resumed_by, translates, written
 from ctxtui.services.editing.session_end import session_end
+from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.transcripts.targets import TARGETS
+from ctxtui.wire.translate.encode import export
 
 CURL: Final = "curl"
 FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL, *RESUMED)
@@ -51,14 +55,11 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
     if form not in FORMS or form in RESUMED:
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join(FORMS)}")
     if form == OWN:
-        from ctxtui.transcripts.formats.ctxtui import write
-
         return Exported(write(session))
     if form == CURL:
         own = own_form(chosen)
         body = exported(session, own, chosen)
         return Exported(command(own, body.data, chosen.call.extra.get("betas")), body.lost)
-    from ctxtui.wire.translate.encode import export
 
     call = chosen.call
     items = session.tree.items(call.sent_head)
@@ -270,9 +271,6 @@ def resumed(loaded: Loaded, chosen: ChosenCall, form: str) -> Written:
     """As `resumable`; where the tool's own transcript is joined with what ctxtui recorded and has the call, that is
     what is copied."""
     if loaded.transcript is not None:
-        # Imported here: it needs every reader.
-        from ctxtui.services.recordings.open import load
-
         own, thread = load(loaded.transcript, own=""), chosen.thread
         numbered = enumerate(own.session.thread_calls(thread), 1)
         same = next((ChosenCall(thread, n, one) for n, one in numbered if provider_id(one) == chosen.call.id), None)
@@ -292,8 +290,6 @@ def resumable(session: Session, chosen: ChosenCall, form: str, source: Path | No
 def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit]) -> Written:
     """What is written. Raises as `save` does."""
     if form == EDITS:
-        from ctxtui.core.edit_json import dumps
-
         return Written(dumps(edits))
     body = ready.form if form == CURL else form
     made = written(ready, body, source)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.losses import warm_until
 from ctxtui.analysis.cache.what_if import Replay
+from ctxtui.core.call import Call
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
@@ -16,13 +19,8 @@ from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import Next, next_of
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.call_forecasts import CallForecasts
-    from ctxtui.core.call import Call
-    from ctxtui.services.study.study import Study
-    from ctxtui.views.model.scene import Scene
+from ctxtui.services.study.study import Study
+from ctxtui.views.model.scene import Scene
 
 Later = Callable[[Callable[[], None]], None]
 """Has something done in a worker, before anything else."""

@@ -34,9 +34,9 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import source_info, stored_name
+from ctxtui.services.recordings.recording import Loaded
 
 if TYPE_CHECKING:
-    from ctxtui.services.recordings.recording import Loaded
     from ctxtui.store.store import Store
 
 

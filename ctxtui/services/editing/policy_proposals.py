@@ -6,12 +6,15 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
-from ctxtui.core.block import HEADER
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.canonical import Json
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.turns import is_read
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.builtin import budget
@@ -21,23 +24,16 @@ from ctxtui.curation.policies.settings_text import settings_of
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import Advice
 from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.editing.advice_search import AdviceSearch, weighed_once, without
+from ctxtui.services.editing.next_request import Next
+from ctxtui.services.editing.staging import StagingArea
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.lists.policies import Proposed, Setting
-
-if TYPE_CHECKING:
-    from ctxtui.core.block import Block
-    from ctxtui.core.canonical import Json
-    from ctxtui.core.edit import Edit
-    from ctxtui.curation.apply.applied import Applied
-    from ctxtui.curation.price.request_count import RequestCount
-    from ctxtui.services.editing.next_request import Next
-    from ctxtui.services.editing.staging import StagingArea
-    from ctxtui.views.model.scene import Scene
-
+from ctxtui.views.model.scene import Scene
 
 PATIENCE: Final = 20.0
 """Seconds for which prices are waited for; without them the rest is told."""

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_log import MISS, unapplied
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.policies.policy import run_all
+from ctxtui.curation.policies.policy import Step, run_all
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.price_tag import PriceTag
 
 if TYPE_CHECKING:
-    from ctxtui.curation.apply.applied import Applied
-    from ctxtui.curation.policies.policy import Step
-    from ctxtui.curation.policies.situation import PolicyContext
-    from ctxtui.curation.price.price_tag import PriceTag
     from ctxtui.services.editing.overlay import ThreadEdits
 
 Price = Callable[["Applied"], "PriceTag"]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.core.block import Block
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.stretches import KnownStretches
-from ctxtui.tokens.features import NOTHING
+from ctxtui.tokens.features import NOTHING, Features
+from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
     from ctxtui.analysis.request_counts import CountingTerms
-    from ctxtui.core.block import Block
     from ctxtui.services.study.study import Study
-    from ctxtui.tokens.features import Features
-    from ctxtui.views.model.scene import Scene
 
 _KEPT: Final = 4
 """Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""

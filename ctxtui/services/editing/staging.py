@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from ctxtui.analysis.cache.next_call import coming_with
+from ctxtui.analysis.cache.next_call import Coming, coming_with
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core import edit_log
+from ctxtui.core.block import Block
+from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
@@ -17,26 +20,24 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, KnownPrice, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
+from ctxtui.curation.price.rest_of_session import RestOfSession
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.dataclasses import replace
+from ctxtui.services.editing.later_calls import rest_under
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.request_counts import RequestCounts
+from ctxtui.services.study.study import Study
 from ctxtui.views.model.known_fates import KnownFates
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 from ctxtui.wire.grammars import GRAMMARS
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.core.block import Block
-    from ctxtui.core.edit import Edit
-    from ctxtui.curation.price.rest_of_session import RestOfSession
     from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.services.editing.overlay import ThreadEdits
-    from ctxtui.services.study.study import Study
-    from ctxtui.views.model.scene import Scene
+    from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 
 
 FEW: Final = 1000
@@ -52,33 +53,10 @@ WAIT_FOR: Final = {NOW: "", **{moment: until for until, moment in UNTIL.items()}
 """The other way round; at the moment `NOW` they wait for nothing."""
 
 
-class EditKeeper(Protocol):
-    """Where overlays come from and are saved (`services.editing.overlay.SessionEdits`)."""
-
-    def of(self, thread: str) -> ThreadEdits:
-        """The overlay of `thread`."""
-
-    @property
-    def unsaved(self) -> bool:
-        """Whether `save` has anything to write."""
-
-    def save(self) -> None:
-        """Write what is new."""
-
-    def moved(self) -> bool:
-        """Whether another program may have staged something."""
-
-    def stored(self) -> Mapping[str, Iterable[Edit]]:
-        """The logs as they are stored; for a worker thread."""
-
-    def take(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
-        """Take in stored logs; the entries that were new."""
-
-
 class StagingArea:
     """What is staged in the session of `study`. Contexts and results are kept from one showing to the next."""
 
-    def __init__(self, study: Study, overlays: EditKeeper, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
         self.study = study
         self.clock = clock
         """Gives the time in Unix seconds."""
@@ -139,7 +117,7 @@ class StagingArea:
         return self._overlays.of(thread)
 
     @property
-    def elsewhere(self) -> EditKeeper:
+    def elsewhere(self) -> SessionEdits:
         """Where edits that other programs stage come from."""
         return self._overlays
 
@@ -295,8 +273,6 @@ class StagingArea:
 
     def _rest_of(self, staging: Staging, coming: Next | None, tag: PriceTag | None) -> RestOfSession | None:
         """What the edits would have saved to the end of the recording."""
-        from ctxtui.services.editing.later_calls import rest_under
-
         scene = staging.scene
         key = (id(staging.applied), id(staging.under), id(tag), scene.index, len(scene.calls), staging.counted)
         if self._rest is None or self._rest[0] != key:
@@ -397,8 +373,6 @@ class StagingArea:
 
     def leaving(self, scene: Scene) -> Ready:
         """The context that the next request would have, under the edits that are applied."""
-        # Imported here: most contexts are only looked at.
-        from ctxtui.analysis.call_choice import ChosenCall
         from ctxtui.services.editing.edited_context import Ready
 
         card = self.study.book.card(scene.call.model)

@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
+from ctxtui.curation.policies.policy import Policy, Step
+from ctxtui.curation.policies.profile import single
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.host import Host
@@ -24,9 +26,6 @@ from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import confined
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.policy import Policy, Step
 
 __all__ = [
     "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "HeadlessRun", "Outcome", "OwnTool",
@@ -99,8 +98,6 @@ def run_task(task: str, **given: Any) -> RunResult:
 
 
 def _steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
-    from ctxtui.curation.policies.profile import single
-
     if not isinstance(policy, str):
         return (single(policy[0], known, dict(policy[1])),)
     file = Path(policy).expanduser()

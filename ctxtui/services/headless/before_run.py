@@ -9,8 +9,10 @@ from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.project.model_window import ModelWindow
+from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import RunPlan, RunReport, analysed
 from ctxtui.tokens.weights import tokens
 from ctxtui.wire.request import ANSWER_LIMITS
@@ -18,8 +20,6 @@ from ctxtui.wire.speech import user_message
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
-    from ctxtui.services.counting.counting import Counter
-    from ctxtui.services.project.progress import ReadingProgress
 
 
 def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:

@@ -10,25 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import arguments_value, read
+from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import IMAGES, is_result
-from ctxtui.services.counting.counting import count_all
+from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.recordings.multi_file import WHOLE
 from ctxtui.transcripts.formats.ctxtui.write import write
 from ctxtui.wire.translate.turns import CALL, part_of
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.book import Book
-    from ctxtui.core.call import Call
-    from ctxtui.services.counting.counting import Counter
 
 SESSION: Final = WHOLE
 

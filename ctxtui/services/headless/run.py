@@ -6,15 +6,19 @@ import asyncio
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from ctxtui.agent import events, progress
+from ctxtui.agent.child import Agents
 from ctxtui.agent.conversation import Draft, with_system
 from ctxtui.agent.tools.command_tool import told
+from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
-from ctxtui.core.session import MAIN
+from ctxtui.core.session import MAIN, Session
 from ctxtui.curation.context import Context
+from ctxtui.curation.policies.policy import Step
 from ctxtui.dataclasses import replace
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import TOLD, ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
@@ -34,13 +38,6 @@ from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.progress import told as wait_told
 from ctxtui.views.lists.run_report import plain_lines as report_lines
 from ctxtui.wire.request import Request
-
-if TYPE_CHECKING:
-    from ctxtui.agent.child import Agents
-    from ctxtui.core.call import Call
-    from ctxtui.core.session import Session
-    from ctxtui.curation.policies.policy import Step
-    from ctxtui.services.chat.chat_model import ChatModel
 
 Say = Callable[[str], object]
 Observe = Callable[[ChatNews], object]

@@ -12,13 +12,12 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
-from ctxtui.pricing.price import PriceTable
+from ctxtui.pricing.price import PriceTable, call_rates
 from ctxtui.services.lab.experiment import run
 
 
 def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     """What a call's tokens cost under its markers; None where no price is known."""
-    from ctxtui.pricing.price import call_rates
 
     def rates(call: Call) -> MarkerRates | None:
         known = call_rates(call, table)

@@ -232,14 +232,15 @@ class SessionLibrary:
         `stop` is set.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, figured, figured_by
+        from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, figured
 
         wanted: Iterable[SessionSummary] = (one for one in seen if not one.known)
         heads, many = self._heads(), workers or BESIDE_A_SCREEN
         far: Iterator[SessionSummary] = iter(())
         if cluster:
             listed = list(wanted)
-            far = figured_by(cluster, (one for one in listed if one.path), self._settings)
+            files = (one for one in listed if one.path)
+            far = figured(files, self._settings, stop, self._children, many, cluster)
             wanted = [one for one in listed if not one.path]
         try:
             for one in chain(far, figured(iter(wanted), self._settings, stop, self._children, many)):

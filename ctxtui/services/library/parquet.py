@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType
+from typing import Any, Final
 
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.library.tables import TABLES, TEXTS, TIME, Row
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 _PIECE: Final = 20_000
 """Rows that are written together."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.findings.priced import PricedFinding
@@ -21,19 +21,17 @@ from ctxtui.curation.masking import Masker, Pieces
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, costs_of, growth_report
 from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.misses import cause_of
 from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, ReportedSession
 from ctxtui.views.text import cells
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.recordings.recording import Loaded
 
 HEAVIEST: Final = 12
 """Blocks that are named."""

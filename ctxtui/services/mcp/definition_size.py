@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed, NotFound, Unreadable
 from ctxtui.core.tree import Tree
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
+from ctxtui.services.counting.counting import Counter
 from ctxtui.tokens.weights import prior, slack, tokens
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.counting.counting import Counter
 
 
 class ToolSize(NamedTuple):

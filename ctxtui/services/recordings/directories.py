@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -35,8 +36,6 @@ def _head(path: Path) -> bytes:
 
 
 def _cwd(head: bytes) -> str:
-    import json
-
     found = re.search(_CWD, head)
     try:
         return str(json.loads(found[1])) if found else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import translate
 from functools import cache, lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -179,8 +180,6 @@ def _without(entries: list[os.DirEntry[str]], but: tuple[str, ...]) -> list[os.D
 
 @cache
 def _pattern(*segments: str) -> Callable[[str], object]:
-    from fnmatch import translate
-
     return re.compile("|".join(map(translate, segments))).match
 
 

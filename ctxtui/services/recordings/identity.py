@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from ctxtui.services.recordings.databases.address import file_of
-
-if TYPE_CHECKING:
-    from ctxtui.services.recordings.recording import Loaded
-    from ctxtui.store.rows import SourceInfo
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.store.rows import SourceInfo
 
 
 def stored_name(loaded: Loaded) -> str:
@@ -21,8 +18,6 @@ def stored_name(loaded: Loaded) -> str:
 
 def source_info(loaded: Loaded) -> SourceInfo:
     """Where a session was read from, as the store keeps it."""
-    from ctxtui.store.rows import SourceInfo
-
     files = []
     for path in loaded.paths or ([loaded.path] if loaded.path is not None else []):
         status = os.stat(file_of(path))

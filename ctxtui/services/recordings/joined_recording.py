@@ -11,6 +11,7 @@ from typing import Final
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import AnswerGrew, Session, Skipped
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.databases.address import parted
 from ctxtui.services.recordings.discover import find, id_of, own_transcripts
@@ -43,9 +44,6 @@ def paths_of(path: Path) -> JoinedPaths | None:
 
 
 def _own_of(wire: str) -> Path | None:
-    # Imported here: few recordings have a transcript beside them.
-    from ctxtui.services.config.config import load
-
     own = own_transcripts(find(Path.cwd(), clients=load().settings.clients)).get(wire)
     return Path(own) if own is not None else None
 

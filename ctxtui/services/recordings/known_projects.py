@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -48,8 +49,6 @@ def _keys(data: bytes, file: str) -> Iterator[str]:
 
         whole: object = tomllib.loads(data.decode("utf-8"))
     else:
-        import json
-
         whole = json.loads(data)
     projects = whole.get("projects") if isinstance(whole, dict) else None
     yield from (str(key) for key in projects) if isinstance(projects, dict) else ()

@@ -15,10 +15,13 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
+from ctxtui.services.recordings.databases.sessions import found_in, roots
 from ctxtui.services.recordings.discover import FoundRecording, find, is_inside, own_transcripts
+from ctxtui.services.recordings.folder_scan import recordings_in
+from ctxtui.services.recordings.open import load, load_stream, newest_here, opening
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 if TYPE_CHECKING:
-    from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.store.sessions.stored_state import StoredPlace
 
 T = TypeVar("T")
@@ -69,17 +72,12 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
         return Named()
     path = Path(name).expanduser()
     if os.path.isdir(path):
-        # Imported here, as what follows: what is named is one thing, and a first screenful waits for the rest.
-        from ctxtui.services.recordings.folder_scan import recordings_in
-
         first, *others = recordings_in(path, settings.clients)
         return Named(first, others=tuple(others))
     if os.path.lexists(path):
         return _in_database(path)
     database, mark, wanted = str(path).rpartition(MARK)
     if mark and is_database(Path(database)):
-        from ctxtui.services.recordings.databases.sessions import found_in
-
         return Named(address_of(Path(database), found_in(Path(database), unquote(wanted)).id))
     if os.sep in name:
         return Named(path)
@@ -92,8 +90,6 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 def last_here(cwd: Path, settings: Settings) -> Newest:
     """The newest session that ran in the directory `cwd`, or in the repository around it: a recording, or one that only
     the database holds, as a chat. Raises `NotFound`; where no recording is there, what is wrong with the database."""
-    from ctxtui.services.recordings.open import newest_here
-
     around = related(cwd, os.environ)
     found = find(cwd, samples=sample_paths(), clients=settings.clients)
     here = newest_here(found, around)
@@ -121,8 +117,6 @@ def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) 
 
 def _in_database(path: Path) -> Named:
     """The file `path`; of a database the sessions that it holds, the newest first."""
-    from ctxtui.services.recordings.databases.sessions import roots
-
     first, *others = [address_of(path, one.id) for one in roots(path)] or [path]
     return Named(first, others=tuple(others))
 
@@ -175,7 +169,6 @@ def _asked(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
 
 
 def _load_stored(id_: str, settings: Settings) -> Loaded:
-    from ctxtui.services.recordings.recording import Loaded
     from ctxtui.store.store import Store
 
     with Store.open(database(settings.data_dir)) as store:
@@ -189,7 +182,6 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
     """
     if named.stored:
         return _load_stored(named.stored, settings)
-    from ctxtui.services.recordings.open import load, load_stream
 
     if named.path is None:
         return load_stream()
@@ -206,7 +198,6 @@ def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[Re
         return StoredSession(database(settings.data_dir), named.stored), ()
     if named.path is None:
         return open_named(named, settings), ()
-    from ctxtui.services.recordings.open import opening
 
     return _first((named.path, *named.others), opening)
 

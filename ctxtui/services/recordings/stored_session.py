@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from ctxtui.agent.conversation import go_on
+from ctxtui.agent.replay import OPENED, Replay
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.store.leases import host_of
 from ctxtui.store.sessions.stored_state import StoredNow, stored_now
+from ctxtui.wire.grammars import ANTHROPIC
 
 _EVERY: Final = 0.2
 """Seconds between two looks at a database that is written to."""
@@ -98,11 +101,6 @@ class StoredSession(Loaded):
 
 def _grown(now: StoredNow, thread: str, tip: int) -> int:
     """The end of the context of `thread`, which its calls left at `tip`."""
-    # Imported here: most sessions rest, and a talk needs every dialect.
-    from ctxtui.agent.conversation import go_on
-    from ctxtui.agent.replay import OPENED, Replay
-    from ctxtui.wire.grammars import ANTHROPIC
-
     session = now.session
     calls = session.thread_calls(thread) or session.thread_calls(MAIN) or list(session.calls.values())
     spoken = [call.skeleton.dialect for call in calls if call.skeleton is not None]

@@ -10,8 +10,10 @@ from typing import Final
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import replace
+from ctxtui.services.config.format_registry import detect
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 LONG: Final = 2_000_000
 """Bytes from which on reading the whole takes longer than a person notices."""
@@ -28,10 +30,6 @@ def ending(path: Path) -> Session | None:
     """What the last `END` bytes of a recording of JSON lines hold, read as if it began there; None where the file is
     short, is not made of lines, or its end holds no context. Numbers that count from the beginning are not to be
     believed."""
-    # Imported here: a stored session is read without them.
-    from ctxtui.services.config.format_registry import detect
-    from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size

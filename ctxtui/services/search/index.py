@@ -11,10 +11,9 @@ from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass
 from ctxtui.services.child_process import ChildGone
-from ctxtui.services.cluster import answers
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.process_pool import answers_here, processors
+from ctxtui.services.process_pool import answers, processors
 from ctxtui.store.fulltext import Unit
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -75,21 +74,16 @@ class SessionTexts(NamedTuple):
     error: str = ""
 
 
-def fill_side_by_side(settings: Settings, units: Sequence[Unit], cluster: str = "") -> Iterator[SessionIndexed]:
-    """As `fill`, each as it comes: files are read on all processors, or by the processes of the cluster at that
-    address, and written here. Raises what `cluster.answers` raises."""
+def fill_side_by_side(settings: Settings, units: Sequence[Unit]) -> Iterator[SessionIndexed]:
+    """As `fill`, each as it comes: files are read on all processors and written here."""
     files = [(number, str(Path(unit.path).absolute())) for number, unit in enumerate(units) if unit.path]
-    if cluster:
-        found = answers(_MAKER, files, cluster, _gone)
-    elif len(files) > 1 and sum(unit.size for unit in units) >= _WORTH:
-        found = answers_here(_MAKER, files, _gone, min(processors(), len(files)))
-    else:
+    if len(files) < 2 or sum(unit.size for unit in units) < _WORTH:
         yield from fill(settings, units, lambda: False)
         return
     from ctxtui.store.store import Store
 
     with Store.open(database(settings.data_dir)) as store:
-        for number, texts, error in found:
+        for number, texts, error in answers(_MAKER, files, _gone, min(processors(), len(files))):
             yield SessionIndexed(units[number].name, store.texts.add(units[number], texts, VERSION), error)
     yield from fill(settings, [unit for unit in units if not unit.path], lambda: False)
 
@@ -104,7 +98,7 @@ def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
 
 
 def make() -> Callable[[tuple[int, str]], SessionTexts]:
-    """What a process answers with, here or in a cluster: the texts of the recording at a path, or why it has none."""
+    """What a process answers with: the texts of the recording at a path, or why it has none."""
     from ctxtui.services.recordings.open import load
 
     def answer(request: tuple[int, str]) -> SessionTexts:

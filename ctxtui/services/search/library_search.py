@@ -14,11 +14,17 @@ from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.clients import CLIENTS
+from ctxtui.services.config.format_registry import detect
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.companion_files import folders_of
 from ctxtui.services.recordings.databases.address import parted
+from ctxtui.services.recordings.discover import id_of
+from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.open import load
 from ctxtui.services.search.index import unit_of
 from ctxtui.services.search.pattern import Pattern
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:
@@ -133,19 +139,12 @@ class Searcher:
         path = Path(one.path)
         if not _may_hold(path, self.pattern.may_hold):
             return None
-        from ctxtui.services.recordings.open import load
 
         return load(path, own=one.own).session
 
 
 def _may_hold(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
     """Whether a recording may have a hit, told by the bytes of its files; those of most formats tell nothing."""
-    from ctxtui.services.config.format_registry import detect
-    from ctxtui.services.recordings.companion_files import folders_of
-    from ctxtui.services.recordings.discover import id_of
-    from ctxtui.services.recordings.file_tail import unreadable
-    from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-
     if parted(path)[1]:
         return True
     try:

@@ -6,15 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.content.search import words_of
 from ctxtui.core.errors import BadPattern
 from ctxtui.core.tree import Tree
 from ctxtui.dataclasses import dataclass, field
-
-if TYPE_CHECKING:
-    from ctxtui.services.search.pattern import Pattern
+from ctxtui.services.search.pattern import Pattern
 
 MOST_IN_BLOCK: Final = 2000
 """Hits of one block that are kept."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
 from ctxtui.core.errors import NotFound
+from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.paths import database
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import stored_name
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.store.rows import SessionRow
 from ctxtui.views.lists.forks import ForkRow
-
-if TYPE_CHECKING:
-    from ctxtui.core.session import Session
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.recordings.recording import Loaded
-    from ctxtui.store.rows import SessionRow
 
 
 @dataclass(frozen=True, slots=True)

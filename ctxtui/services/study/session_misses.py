@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.call_forecasts import CallForecasts
+from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.misses import MissFinder
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.cache.call_forecasts import CallForecasts
-    from ctxtui.analysis.cache.missed import Missed
-    from ctxtui.analysis.cache.misses import MissFinder
+from ctxtui.services.counting.books import cached_by
 
 _AT_ONCE: Final = 512
 """Calls taken in between two looks at what there is, where they are waited for."""
@@ -89,10 +88,6 @@ class SessionMisses:
         return any(self._running(model).version != version for model, version in list(self._versions.items()))
 
     def _begun(self) -> MissFinder:
-        # Imported here, as the ledger where it begins: the first blocks are on screen before.
-        from ctxtui.analysis.cache.misses import MissFinder
-        from ctxtui.services.counting.books import cached_by
-
         self._taken, self._versions = [], {}
         self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
         return self._finder

@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.call_forecasts import CallForecasts
+from ctxtui.analysis.content.heavy_groups import HeavyGroups
+from ctxtui.analysis.money.ledger import CostLedger
+from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.analysis.running_totals import RunningTotals
+from ctxtui.core.block import Block
+from ctxtui.core.call import Call
 from ctxtui.core.session import Event, Session, threads_of
+from ctxtui.pricing.price import Cost
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study import new_blocks
 from ctxtui.services.study.session_misses import SessionMisses
 from ctxtui.services.study.thread_study import ThreadStudy
+from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.cache.call_forecasts import CallForecasts
-    from ctxtui.analysis.content.heavy_groups import HeavyGroups
-    from ctxtui.analysis.money.totals import SessionTotals
-    from ctxtui.core.block import Block
-    from ctxtui.core.call import Call
-    from ctxtui.pricing.price import Cost
-    from ctxtui.tokens.features import Features
 
 STEP: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
@@ -253,9 +252,6 @@ class Study:
 
     def groups(self) -> HeavyGroups:
         """What the large parts of every context are made of; for one worker at a time."""
-        # Imported here: nobody asks before the figures are there.
-        from ctxtui.analysis.content.heavy_groups import HeavyGroups
-
         if self._groups is None:
             self._groups = HeavyGroups(self.session.tree, self.session.about.cwd)
         self._groups.learn_new()
@@ -292,7 +288,6 @@ class Study:
             running.advance(STEP * 8)
         if newer is not None and newer.done >= whole:
             self._running[model] = self._newer.pop(model)
-            from ctxtui.analysis.money.ledger import CostLedger
 
             for thread in list(self._threads.values()):
                 with thread.lock:
@@ -311,8 +306,6 @@ class Study:
 
     def _sum_up(self, threads: Sequence[ThreadStudy]) -> bool:
         """Price the calls of threads that nobody looks at, then add up all of them."""
-        from ctxtui.analysis.money.totals import session_totals
-
         if self._unsummed:
             self._unsummed = False
             shown = {thread.thread for thread in threads}
@@ -329,8 +322,6 @@ class Study:
         return True
 
     def _enter(self, thread: ThreadStudy) -> bool:
-        from ctxtui.analysis.money.ledger import CostLedger
-
         with thread.lock:
             if thread.ledger is None:
                 thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.stays)

@@ -6,7 +6,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
+from ctxtui.analysis.session_events import CallEvent, events
+from ctxtui.analysis.short_names import Names
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.turns import Turns
@@ -15,11 +19,7 @@ from ctxtui.views.transcript.row_index import Boundaries
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.missed import Missed
-    from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
     from ctxtui.analysis.money.ledger import CostLedger
-    from ctxtui.analysis.session_events import CallEvent
-    from ctxtui.analysis.short_names import Names
     from ctxtui.pricing.price import Cost
 
 
@@ -94,9 +94,6 @@ class ThreadStudy:
     def tell(self, misses: Sequence[Missed] = ()) -> bool:
         """Find the events of the calls there are now, with the session's `misses`; whether there was anything to
         do."""
-        # Imported here, as the ledger where it begins: the first blocks are on screen before.
-        from ctxtui.analysis.session_events import events
-
         calls = self.calls
         if calls is self._told and misses is self._misses:
             return False
@@ -123,8 +120,6 @@ class ThreadStudy:
 
     def look(self, names: Names, limit: int) -> bool:
         """Look for repeats in up to `limit` further blocks; whether there was anything to do."""
-        from ctxtui.analysis.content.duplicates import DuplicateFinder
-
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
             self.repeated = self._repeats.found

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.block import Block
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.label_search import Cut
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.labels.labelling import Labelling
 
 _BATCH: Final = 1 << 19
 """Bytes of bodies sent at once: packing them holds the GIL for well under a millisecond."""

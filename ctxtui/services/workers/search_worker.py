@@ -10,7 +10,9 @@ from typing import Any
 from ctxtui.core.errors import BadPattern
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.lists.search_hits import SearchProgress, Spotted
+from ctxtui.views.model.session_summary import SAMPLES
 
 _IN_SESSION = 100
 """Blocks of one session that are listed."""
@@ -59,8 +61,6 @@ def make() -> Callable[[Any], SearchProgress | None]:
 def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[SearchProgress]:
     from ctxtui.services.library.library import SessionLibrary
     from ctxtui.services.search.library_search import BlockFilter, Searcher
-    from ctxtui.services.search.pattern import Pattern
-    from ctxtui.views.model.session_summary import SAMPLES
 
     shelf = SessionLibrary(settings, Path(cwd))
     sessions = [one for one in shelf.listed() if not one.archived]

@@ -9,6 +9,7 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
 from ctxtui.store.errors import ELSEWHERE
+from ctxtui.store.schema.damage import decodes
 from ctxtui.store.schema.database_file import APPLICATION_ID, BUSY_SECONDS, open_to_read, open_to_write, schema_version
 
 SCHEMA_VERSION = 13
@@ -42,6 +43,7 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     return conn
 
 
+@decodes  # SQLite may say a damaged name, which is no text
 def _check_ours(conn: sqlite3.Connection, path: Path) -> int:
     version = schema_version(conn)
     application: int = conn.execute("PRAGMA application_id").fetchone()[0]

@@ -12,8 +12,8 @@ from ctxtui.core.edit import Edit, Target
 from ctxtui.core.errors import NotFound
 from ctxtui.store.block_codec import Packer, Unpacker
 from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.schema.damage import check_rows, decodes
 from ctxtui.store.schema.database_file import writing
-from ctxtui.store.schema.value_check import check_rows
 from ctxtui.store.sessions.listing import find
 
 EDITS = """
@@ -46,6 +46,7 @@ class ArtifactRow(NamedTuple):
     size: int
 
 
+@decodes
 def read_edits(conn: sqlite3.Connection, prefix: str, thread: str, branch: str) -> list[Edit]:
     """The log of a thread's branch, in order."""
     key, _ = find(conn, prefix)

@@ -23,6 +23,7 @@ from ctxtui.store.host_process import HostProcess
 from ctxtui.store.leases import living
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.connect import connect
+from ctxtui.store.schema.damage import decodes
 from ctxtui.store.sessions.listing import find
 
 
@@ -88,6 +89,7 @@ def _stored(data: str | bytes) -> str | bytes:
     return data if isinstance(data, bytes) or data.isascii() else sql_text(data)
 
 
+@decodes
 def events_of(rows: Iterable[Row]) -> list[InFlightEvent]:
     """The events of `rows`, in their order."""
     found = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.store.rows import SessionRow, StoreTotals, py_text, sql_text
-from ctxtui.store.schema.value_check import check_rows
+from ctxtui.store.schema.damage import check_rows, decodes
 
 _COLUMNS = """
     s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
@@ -19,6 +19,7 @@ _LISTED = 8
 """How many candidates an error names."""
 
 
+@decodes
 def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow]:
     """The sessions that are archived, or those that are not; newest activity first."""
     check_rows(conn, "sessions", "1")
@@ -39,6 +40,7 @@ def happened(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
     return [(str(id_), py_text(text)) for id_, text in conn.execute(query, (sql_text(kind),))]
 
 
+@decodes
 def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:
     """One session's row."""
     tags = conn.execute("SELECT tag FROM tags WHERE session = ? ORDER BY tag", (key,))
@@ -61,6 +63,7 @@ def _row(row: Any, tags: Iterable[str]) -> SessionRow:
     return SessionRow(**fields)
 
 
+@decodes
 def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
     """The key and id of the one session whose id is `prefix` or begins with it.
 

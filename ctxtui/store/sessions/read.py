@@ -15,8 +15,8 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.rows import py_text
+from ctxtui.store.schema.damage import Damaged, check_rows, decodes
 from ctxtui.store.schema.database_file import reading
-from ctxtui.store.schema.value_check import check_rows
 from ctxtui.store.sessions.call_rows import USAGE
 from ctxtui.store.sessions.runs import items_pairs
 
@@ -24,6 +24,7 @@ Heads = dict[int | None, list[int]]
 """The nodes of each run, by its key; the empty context's under None."""
 
 
+@decodes
 def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -> Session:
     """The session with row `key`, with the user's title if there is one. One snapshot: writers do not show in it. Its
     contexts are in `tree` (None: one of its own), where those that are there already stay the same nodes."""
@@ -39,7 +40,7 @@ def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -
 
 
 def check_session(conn: sqlite3.Connection, key: int) -> None:
-    """Raise `ValueError` where a value of the session with row `key` is not what its column says."""
+    """Raise `Damaged` where a value of the session with row `key` is not what its column says."""
     check_rows(conn, "sessions", "key = ?", key)
     for table in ("threads", "calls", "happenings", "skipped", "outcomes"):
         check_rows(conn, table, "session = ?", key)
@@ -78,7 +79,7 @@ def _blocks(conn: sqlite3.Connection, key: int) -> dict[int, Block]:
 
 def _head(heads: Heads, run: int | None, at: int) -> int:
     if at < 0:
-        raise LookupError(f"a context of {at} blocks")
+        raise Damaged(f"a context of {at} blocks")
     return heads[run][at - 1] if at else ROOT
 
 
@@ -102,7 +103,7 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
         listed = threads[row["thread"]]
         call = call_of(row, listed, heads, skeletons)
         if call.thread not in session.threads:
-            raise LookupError(f"call {call.id} is of the thread {call.thread!r}, which there is not")
+            raise Damaged(f"call {call.id} is of the thread {call.thread!r}, which there is not")
         session.calls[call.id] = call
         numbers.setdefault(listed, []).append((row["number"], call.id))
     session.order = {thread: [id_ for _, id_ in sorted(pairs)] for thread, pairs in numbers.items()}
@@ -138,7 +139,7 @@ def _usage(row: Any) -> Usage | None:
     if row["fresh"] is None:
         return None
     if any(row[name] is None for name in USAGE):
-        raise ValueError(f"the usage of call {row['id']} is not whole")
+        raise Damaged(f"the usage of call {row['id']} is not whole")
     flags = {name: bool(row[name]) for name in ("output_final", "has_cache")}
     return Usage(**{name: row[name] for name in USAGE}, **flags, cost=row["reported_cost"])
 

@@ -20,6 +20,7 @@ from ctxtui.core.session import MAIN, Session, Thread
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.store.block_codec import Unpacker
 from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.schema.damage import decodes
 from ctxtui.store.schema.database_file import reading
 from ctxtui.store.sessions.read import Heads, about_of, call_of, check_session
 from ctxtui.store.sessions.runs import NOWHERE, ContextAt, items_pairs
@@ -117,6 +118,7 @@ class _Ends(NamedTuple):
         return self.answer if self.answer.run is not None else self.sent
 
 
+@decodes
 def read_end(conn: sqlite3.Connection, key: int, most: int) -> Session | None:
     """The last blocks, of about `most` bytes together, of the thread of session `key` that is shown first, with the
     calls in which they came; None where it has none, or its end cannot be told without the rest.

@@ -6,17 +6,16 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ctxtui.agent.events import ToolCall
 from ctxtui.agent.tools.planned_write import PlannedCall
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.lazy import later
 
 if TYPE_CHECKING:
-    from ctxtui.agent.events import ToolCall
     from ctxtui.services.chat.host import Host
     from ctxtui.views.blocks import written_file
 else:
-    from ctxtui.tui.lazy import later
-
     written_file = later("ctxtui.views.blocks.written_file")
 
 

@@ -6,20 +6,20 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.agent.conversation import Draft
+from ctxtui.analysis.cache import truncated_prompt
 from ctxtui.dataclasses import replace
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.lazy import later
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.agent.conversation import Draft
-    from ctxtui.analysis.cache import truncated_prompt
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
     from ctxtui.services.config import context_levels
     from ctxtui.views.inspector import composition, header, next_request
-    from ctxtui.views.model.scene import Scene
 else:
     truncated_prompt = later("ctxtui.analysis.cache.truncated_prompt")
     context_levels = later("ctxtui.services.config.context_levels")

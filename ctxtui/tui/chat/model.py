@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
+from ctxtui.services.config.config import Config
 from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ModelChoice
     from ctxtui.services.chat.host import Host
     from ctxtui.services.chat.model_choice import Offer
-    from ctxtui.services.config.config import Config
-    from ctxtui.views.model.scene import Scene
 
 
 def _entry(one: Offer) -> type[Command]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
@@ -15,7 +16,6 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.agent.conversation import Draft
     from ctxtui.services.chat.host import Host
     from ctxtui.services.chat.request_forecast import RequestForecast
     from ctxtui.services.mcp.connection import ServerConnection

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from ctxtui.dataclasses import replace
-from ctxtui.services.chat.chat_model import keeps_to_itself
+from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.tui.chat.start_pane import StartPane
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.views.inspector.chat_start import ChatStart
+from ctxtui.views.inspector.chat_start import ChatStart
 
 
 class StartController(ChatController):
@@ -36,8 +32,6 @@ class StartController(ChatController):
     @property
     def known(self) -> ChatStart:
         """What is known of the partner."""
-        from ctxtui.views.inspector.chat_start import ChatStart
-
         home, folder = os.path.expanduser("~"), str(self.host.cwd)
         if self._pane.data is not None:
             return self._pane.data

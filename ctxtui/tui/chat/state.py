@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxtui.agent.conversation import Draft
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -12,7 +13,6 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.transcript.live_rows import LiveRows
 
 if TYPE_CHECKING:
-    from ctxtui.agent.conversation import Draft
     from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.chat_source import ChatSource
     from ctxtui.services.chat.host import Host

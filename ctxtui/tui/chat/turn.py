@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from ctxtui.agent import progress as mo
+from ctxtui.agent.conversation import Draft
+from ctxtui.agent.tools import command_tool
 from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN
+from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import RESTING, RUNNING
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -23,10 +27,6 @@ from ctxtui.views.transcript.live_rows import WHOLE, LiveAnswer, category_of
 from ctxtui.views.transcript.open_block import OpenBlock
 
 if TYPE_CHECKING:
-    from ctxtui.agent import progress as mo
-    from ctxtui.agent.conversation import Draft
-    from ctxtui.agent.tools import command_tool
-    from ctxtui.services.chat.chat_news import ChatNews
     from ctxtui.services.counting.live_count import LiveCount
 else:
     command_tool = later("ctxtui.agent.tools.command_tool")

@@ -5,8 +5,8 @@ Commands of the search through all sessions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -26,6 +26,9 @@ from ctxtui.views.lists.search_hits import Folded, FoundSession, Row, SearchProg
 from ctxtui.views.text.span import Span, Spans, cropped
 from ctxtui.views.text.sums import ROW
 
+if TYPE_CHECKING:
+    from ctxtui.services.workers.search_worker import SearchWorker
+
 
 class FindExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
@@ -39,16 +42,6 @@ FIND: tuple[type[Command], ...] = (FindExpression,)
 
 MOST = 2000
 """Blocks that are listed."""
-
-
-class Everywhere(Protocol):
-    """What searches (`services.workers.search_worker.SearchWorker`)."""
-
-    def steps(self, text: str, regex: bool) -> Iterator[SearchProgress]:
-        """Search for `text`; for a worker thread."""
-
-    def close(self) -> None:
-        """No more."""
 
 
 class Stepped(Message):
@@ -99,7 +92,7 @@ class FindScreen(Commanded, Dialog[None]):
     AUTO_FOCUS = "#text"
     DEFAULT_CSS = "FindScreen { background: $background; } FindScreen Board { height: 1fr; }"
 
-    def __init__(self, everywhere: Everywhere) -> None:
+    def __init__(self, everywhere: SearchWorker) -> None:
         super().__init__()
         self.pane, self.words = HitPane(), LineEdit(id="text")
         self._everywhere = everywhere

@@ -8,48 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Event, Lock
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.message import Message
 from textual.screen import Screen
 
-from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
 from ctxtui.views.model.session_summary import SessionSummary
+
+if TYPE_CHECKING:
+    from ctxtui.services.library.library import SessionLibrary
 
 BATCH: Final = 0.15
 """Seconds between two batches."""
 MANY: Final = 8
 """Sessions from which the database is asked for all of them."""
-
-
-class Sessions(Protocol):
-    """Where Home has its sessions from (`library.Shelf`). All but `glimpses` are for worker threads. `trouble` is why
-    the database could not be asked, if it could not."""
-
-    trouble: CtxtuiError | None
-
-    def glimpses(self) -> list[SessionSummary]:
-        """Every recording by name and file times."""
-
-    def listed(self) -> list[SessionSummary]:
-        """Which sessions there are: as `glimpses`, with what first lines and the database know, and the database's
-        own."""
-
-    def again(self) -> list[SessionSummary]:
-        """`glimpses` with what the database last said."""
-
-    def touched(self, seen: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """Those of `seen` whose file changed or that began or ceased to be live, as they are now."""
-
-    def folders_changed(self) -> bool:
-        """Whether files came or went since the last `glimpses`."""
-
-    def each_remembered(self, seen: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
-        """Those of `seen` whose figures are remembered, in their order."""
-
-    def figures(self, seen: Iterable[SessionSummary], stop: Event) -> Iterator[SessionSummary]:
-        """Each of `seen` with its figures, as they come."""
 
 
 class SessionsListed(Message):
@@ -122,7 +95,7 @@ class ReadingQueue:
             yield one
 
 
-def fill(sessions: Sessions, feed: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
+def fill(sessions: SessionLibrary, feed: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
     """Post the figures of what `feed` holds in batches; for a worker thread. What is remembered is not read."""
     batch: list[SessionSummary] = []
     posted = 0.0
@@ -135,7 +108,7 @@ def fill(sessions: Sessions, feed: ReadingQueue, stop: Event, post: Callable[[Me
         post(Figured(batch))
 
 
-def _figured(sessions: Sessions, feed: ReadingQueue, stop: Event) -> Iterator[SessionSummary]:
+def _figured(sessions: SessionLibrary, feed: ReadingQueue, stop: Event) -> Iterator[SessionSummary]:
     waiting = feed.waiting()
     # All that is remembered is asked for at once; for a few that were touched, reading asks for each.
     for one in sessions.each_remembered(waiting) if len(waiting) > MANY else ():
@@ -162,7 +135,9 @@ class Watch:
     changed.
     """
 
-    def __init__(self, screen: Screen[Any], source: Sessions, held: Callable[[], Mapping[str, str]] = dict) -> None:
+    def __init__(
+        self, screen: Screen[Any], source: SessionLibrary, held: Callable[[], Mapping[str, str]] = dict
+    ) -> None:
         self.feed = ReadingQueue()
         self.reading = False
         """Whether sessions are being read."""

@@ -23,7 +23,7 @@ from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindi
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
 from ctxtui.tui.home.commands import ARCHIVED, FILE, HELD, HOME, READABLE, STORED, HomeActions
-from ctxtui.tui.home.loader import TICK, Figured, Filled, HeldSeen, Sessions, SessionsListed, Touched, Watch
+from ctxtui.tui.home.loader import TICK, Figured, Filled, HeldSeen, SessionsListed, Touched, Watch
 from ctxtui.tui.home.panels import HomeHeader
 from ctxtui.tui.home.session_actions import Changes
 from ctxtui.tui.home.session_list import SessionList
@@ -40,9 +40,9 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
     from ctxtui.services.attach import held_requests
-    from ctxtui.tui.dialogs.find import Everywhere
-    from ctxtui.tui.lists.costs.stats import StatsSource
-    from ctxtui.tui.lists.costs.tool_ledger import Ledger
+    from ctxtui.services.workers.ledger_worker import LedgerWorker
+    from ctxtui.services.workers.search_worker import SearchWorker
+    from ctxtui.services.workers.stats_worker import StatsWorker
     from ctxtui.views.glossary.spots import Spot
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
@@ -68,16 +68,16 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def __init__(
         self,
-        source: Sessions,
+        source: SessionLibrary,
         keeper: SessionActions,
         directory: Path,
         home: Path,
         *,
         first_run: bool = False,
         sought: Iterable[tuple[str, Iterable[str]]] = (),
-        find: Callable[[], Everywhere] | None = None,
-        ledger: Callable[[], Ledger] | None = None,
-        stats: Callable[[], StatsSource] | None = None,
+        find: Callable[[], SearchWorker] | None = None,
+        ledger: Callable[[], LedgerWorker] | None = None,
+        stats: Callable[[], StatsWorker] | None = None,
     ) -> None:
         super().__init__()
         self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
@@ -320,17 +320,17 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
     if new:
         welcomed(settings)
 
-    def find() -> Everywhere:
+    def find() -> SearchWorker:
         from ctxtui.services.workers.search_worker import SearchWorker
 
         return SearchWorker(settings, directory)
 
-    def ledger() -> Ledger:
+    def ledger() -> LedgerWorker:
         from ctxtui.services.workers.ledger_worker import LedgerWorker
 
         return LedgerWorker(settings, directory)
 
-    def stats() -> StatsSource:
+    def stats() -> StatsWorker:
         from ctxtui.services.workers.stats_worker import StatsWorker
 
         return StatsWorker(settings, directory)

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.worker import get_current_worker
 
 from ctxtui.core.block import TOOL
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
 from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
@@ -20,20 +21,19 @@ from ctxtui.tui.inspector.edit_answers import EditAnswers, SizesBefore
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span
+from ctxtui.views.transcript.cursor_place import CursorPlace
 from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.core.edit import Edit
     from ctxtui.curation.context import Context
     from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.editing.staging import StagingArea
-    from ctxtui.views.model.scene import Scene
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript import edit_answers
-    from ctxtui.views.transcript.cursor_place import CursorPlace
     from ctxtui.views.transcript.staged_pane import StagedPane
 else:
     edit_answers = later("ctxtui.views.transcript.edit_answers")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
+from ctxtui.core.block_content import read
+from ctxtui.core.edit import Edit, Target
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -17,7 +20,6 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit, Target
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript import edit_answers
@@ -73,8 +75,6 @@ class EditAnswers:
         node = self._node_of(rows.path, target.digest) if rows is not None else None
         if node is not None and rows is not None:
             return one_line.name(rows.readings.preview(node), edit_answers.NAME)
-        from ctxtui.analysis.short_names import first_words
-        from ctxtui.core.block_content import read
 
         got = read(block)
         words = got.name or first_words(got.text) or block.kind

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded
+    from ctxtui.services.session_source import SessionSource
     from ctxtui.services.workers.session_report import Report
 
 T = TypeVar("T")
 
 
-class Reporter(Protocol):
-    """Who works reports out (`services.session_source.SessionSource`)."""
-
-    def report(self, kind: Report[T], loaded: Loaded) -> T:
-        """A report on the session; takes its time."""
-
-
 class KeptReports:
     """The reports that `source` gave, each with how far the recording was read then."""
 
-    def __init__(self, source: Reporter) -> None:
+    def __init__(self, source: SessionSource) -> None:
         self._source = source
         self._kept: dict[str, tuple[object, Any]] = {}
 

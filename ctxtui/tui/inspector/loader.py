@@ -5,25 +5,22 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.session import Session
 from ctxtui.tui.inspector.kept_reports import KeptReports
 from ctxtui.tui.inspector.pace import Pace
 
 if TYPE_CHECKING:
-    from ctxtui.core.session import Session
-    from ctxtui.services.config.settings import Settings
-    from ctxtui.services.editing.staging import StagingArea
-    from ctxtui.services.library.notebook import Notebook
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
+    from ctxtui.services.session_source import SessionSource
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
-    from ctxtui.services.workers.session_report import Report
 
 T = TypeVar("T")
 
@@ -40,56 +37,6 @@ _KEY: Final = 0.25
 _MANY: Final = 10_000
 """Nodes from which on the collector is spared what a session is made of: looking through it takes a sixth of the
 processor, up to a fifth of a second at a time."""
-
-
-class Source(Protocol):
-    """Where the Inspector has its session from (`services.session_source.SessionSource`)."""
-
-    name: str
-    settings: Settings
-
-    def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
-        """The recording with nothing read yet, and its first reading."""
-
-    def glimpse(self) -> RecordingEnd | None:
-        """The end of a recording that is long to read; None where reading it whole is as quick."""
-
-    def study(self, session: Session) -> Study:
-        """The figures of a session."""
-
-    def report(self, kind: Report[T], loaded: Loaded) -> T:
-        """A report on the session; takes its time."""
-
-    def desk(self, study: Study, loaded: Loaded) -> StagingArea:
-        """Where edits of the session are staged."""
-
-    def notebook(self, loaded: Loaded) -> Notebook:
-        """Where notes on the recording are kept."""
-
-    def is_live(self, loaded: Loaded) -> bool:
-        """Whether the recording was written to lately."""
-
-    def keep(self) -> None:
-        """Remember what was counted."""
-
-    def close(self) -> None:
-        """The screen is gone."""
-
-
-class Planner(Protocol):
-    """What showing needs of a screen (`controller.ScreenAccess`)."""
-
-    def replan(self) -> None:
-        """The panes stand elsewhere now."""
-
-    def once(self, do: Callable[[], object]) -> None:
-        """Do this when what is under way is done, once however often it is asked for until then."""
-
-    def after_frame(self, do: Callable[[], object]) -> None:
-        """Do this behind the next frame."""
-
-    def deliver(self, do: Callable[[], object]) -> None:
-        """From any thread: do this in the screen's turn."""
 
 
 class Glimpsed(Message):
@@ -147,7 +94,7 @@ class SessionLoader:
     """The threads of one Inspector. The screen calls `taken` for everything it took, `work` when there may be more to
     work out, `hold` and `go_on` around the answer to a key; `stop` ends all."""
 
-    def __init__(self, source: Source, post: Post) -> None:
+    def __init__(self, source: SessionSource, post: Post) -> None:
         self.reports = KeptReports(source)
         self._source = source
         self._post = post

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
+from ctxtui.analysis.short_names import Names
+from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.boards import (
@@ -40,13 +42,12 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.analysis.short_names import Names
     from ctxtui.core.note import Note
-    from ctxtui.core.session import Session
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import ThreadStudy
     from ctxtui.tui.inspector import side_panels
+    from ctxtui.tui.inspector.context_edits import ContextEdits
     from ctxtui.tui.inspector.side_panels import Sides
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.inspector import composition, this_call, threads
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from ctxtui.views.inspector.strip_columns import Window
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript import staged_pane
-    from ctxtui.views.transcript.staged_pane import StagedPane
 
     MakeRows = Callable[[Readings, Highlight], ContextRows]
 else:
@@ -83,22 +83,6 @@ class View:
     only_edits: bool = False
     marks: frozenset[int] = frozenset()
     waits: int | None = None
-
-
-class SceneEdits(Protocol):
-    """What staged edits make of a context (`context_edits.ContextEdits`)."""
-
-    def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
-        """What they make of it; None without any."""
-
-    def coming_of(self, scene: Scene) -> Coming | None:
-        """The next call, where it is to be shown."""
-
-    def blocks_of(self, nodes: Iterable[int]) -> list[int]:
-        """The nodes of the context that is edited, of the blocks that `nodes` show."""
-
-    def shown(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
-        """The nodes that show these blocks in `scene`."""
 
 
 class Panels:
@@ -197,7 +181,7 @@ class Panels:
         self,
         study: Study,
         view: View,
-        edits: SceneEdits | None,
+        edits: ContextEdits | None,
     ) -> bool:
         """Show what is known, what `edits` make of it, and what comes next; whether the panes need other places."""
         known = study.thread(view.thread)

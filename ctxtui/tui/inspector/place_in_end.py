@@ -4,13 +4,11 @@ whole, and are counted from the last."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.core.block import Block
 from ctxtui.tui.inspector.transcript import Transcript
-
-if TYPE_CHECKING:
-    from ctxtui.core.block import Block
-    from ctxtui.views.transcript.context_rows import ContextRows
+from ctxtui.views.transcript.context_rows import ContextRows
 
 UNREAD: Final = "only the end of the session is read yet: this key needs all of it"
 """Why a key does nothing meanwhile."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ctxtui.tui.lazy import later
+from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.heavy_groups import HeavyGroup, HeavyGroups
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from ctxtui.views.inspector import why_so_big
     from ctxtui.views.inspector.composition import Composition
     from ctxtui.views.inspector.why_so_big import WhySoBig
-    from ctxtui.views.model.scene import Scene
 else:
     why_so_big = later("ctxtui.views.inspector.why_so_big")
 

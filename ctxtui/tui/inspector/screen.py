@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from ctxtui.core.edit import Edit
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.situation import (
     ASKING,
@@ -47,7 +48,7 @@ from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
-from ctxtui.tui.inspector.loader import Glimpsed, Source
+from ctxtui.tui.inspector.loader import Glimpsed
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
@@ -75,7 +76,7 @@ costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
+    from ctxtui.services.session_source import SessionSource
     from ctxtui.views.glossary.spots import Spot
 
 
@@ -349,7 +350,7 @@ class InspectorScreen(SessionScreen):
     BINDINGS = bindings(RECORDED)
     first_keys = (DecideRequest,)
 
-    def __init__(self, source: Source, *, pager: str = "", follow: bool = True) -> None:
+    def __init__(self, source: SessionSource, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
         self.note = ""

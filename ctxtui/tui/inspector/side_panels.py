@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence, Set
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.figures import context_size, figures
+from ctxtui.analysis.money.ledger import CostLedger
+from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.tree import Tree
 from ctxtui.dataclasses import replace
 from ctxtui.services.study.study import Study
@@ -27,10 +28,6 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import ContextRows
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.money.ledger import CostLedger
-    from ctxtui.analysis.session_events import CallEvent
 
 Noted = Set[tuple[str, int]]
 """Calls by thread and number."""

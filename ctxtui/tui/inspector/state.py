@@ -10,10 +10,12 @@ from textual.message import Message
 
 from ctxtui.core.session import MAIN, AnswerGrew, Event
 from ctxtui.dataclasses import dataclass
-from ctxtui.tui.inspector.loader import Planner, SessionLoader, Source
-from ctxtui.tui.inspector.panels import ALL_LINES, Panels, SceneEdits, View
+from ctxtui.tui.inspector.loader import SessionLoader
+from ctxtui.tui.inspector.panels import ALL_LINES, Panels, View
 from ctxtui.tui.inspector.place_in_end import place_in_end
 from ctxtui.tui.inspector.signals import Signals
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
@@ -21,11 +23,12 @@ if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
+    from ctxtui.services.session_source import SessionSource
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report
-    from ctxtui.views.model.preview import Preview
-    from ctxtui.views.model.scene import Scene
+    from ctxtui.tui.inspector.context_edits import ContextEdits
+    from ctxtui.tui.inspector.controller import ScreenAccess
     from ctxtui.views.model.staging import Staging
 
 T = TypeVar("T")
@@ -47,7 +50,7 @@ class InspectorState:
     rows that edits touch; `edits` are those of the context, if any; `kept` is how lists stood when closed.
     """
 
-    def __init__(self, source: Source, panels: Panels, planner: Planner, *, follow: bool) -> None:
+    def __init__(self, source: SessionSource, panels: Panels, planner: ScreenAccess, *, follow: bool) -> None:
         self.source, self.panels = source, panels
         self.feed = SessionLoader(source, self._posted)
         self.study: Study | None = None
@@ -62,7 +65,7 @@ class InspectorState:
         self.waits: int | None = None
         """Seconds until a held request of the session leaves by itself; None where none is held."""
         self.kept: dict[str, tuple[str, int]] = {}
-        self.edits: SceneEdits | None = None
+        self.edits: ContextEdits | None = None
         self.on = Signals()
         self._planner = planner
         self._places: dict[str, int] = {}
@@ -191,7 +194,7 @@ class InspectorState:
             self.on.told.emit([Span(f"{gone:,} mark{'' if gone == 1 else 's'} cleared", "dim")])
         return gone > 0
 
-    def take_edits(self, edits: SceneEdits) -> None:
+    def take_edits(self, edits: ContextEdits) -> None:
         """The context shown has edits: these say what they make of it."""
         self.edits = edits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.strip import Strip
@@ -17,9 +17,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.cursor_place import CursorPlace, place_on
-
-if TYPE_CHECKING:
-    from ctxtui.views.transcript.row_index import RuleRow
+from ctxtui.views.transcript.row_index import RuleRow
 
 READ = 160
 """Rows above and below the view whose heights are known while the transcript is read."""

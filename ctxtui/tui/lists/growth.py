@@ -31,7 +31,6 @@ from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
     from ctxtui.services.library.growth import GrowthReport
-    from ctxtui.views.glossary.spots import Spot
 
 NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""

@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.worker import get_current_worker
 
 from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
+from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Act, Command
@@ -25,7 +26,6 @@ from ctxtui.views.text.span import Span, Spans, plain
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.lab.report import LabRow, SessionLab
     from ctxtui.services.editing.variant_files import VariantFile
     from ctxtui.services.workers.lab_worker import LabProgress, LabWorker
 

@@ -26,6 +26,9 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.said_line import SaidLine
 from ctxtui.tui.widgets.table_pane import TablePane
+from ctxtui.views.model.preview import Preview
+from ctxtui.views.model.scene import Scene
+from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
@@ -36,9 +39,6 @@ if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded
     from ctxtui.services.study.study import Study
     from ctxtui.views.glossary.spots import Spot
-    from ctxtui.views.model.preview import Preview
-    from ctxtui.views.model.scene import Scene
-    from ctxtui.views.model.staging import Staging
 
 What = TypeVar("What")
 Row = TypeVar("Row")

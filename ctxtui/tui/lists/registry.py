@@ -5,18 +5,16 @@ What `ctxtui show` prints too is listed in `cli.inspect.lists`, from the same ta
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.screen import Screen
 
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from textual.screen import Screen
-
     from ctxtui.tui.lists.list_screen import ListHost
 
     Push = Callable[[Screen[Any], Callable[[Any], None]], None]

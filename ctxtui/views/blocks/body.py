@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ctxtui.analysis.content.search import Find
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, plain, width
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.content.search import Find
 
 _COUNTED = 200
 """Further lines that are made to count what is not shown."""

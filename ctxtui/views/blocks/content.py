@@ -7,8 +7,9 @@ import binascii
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.content.search import Find
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.block import NOT_RECORDED, Block
 from ctxtui.core.block_content import BlockContent, Media, arguments_value
@@ -23,9 +24,6 @@ from ctxtui.views.model.preview import media_line
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.content.search import Find
 
 _LAID_OUT: Final = 2_000_000
 """Characters of JSON that are laid out over lines."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
+from ctxtui.views.blocks import markdown
 from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans, width
@@ -73,9 +74,6 @@ class LiveText:
             self._fence = bare[:3]
 
     def _lines(self, raw: str) -> list[Spans]:
-        # Imported here: most sessions are no answers that come in.
-        from ctxtui.views.blocks import markdown
-
         texts = list(safe_text.lines(raw)) or [""]
         if self._fence and not raw.strip().startswith(self._fence):
             styled = [safe_text.spans(text, "cat-call") for text in texts]

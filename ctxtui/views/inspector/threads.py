@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.growth.thread_tree import Kin, Size, ordered
 from ctxtui.analysis.money.spending import row_of
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session, Thread
 from ctxtui.dataclasses import dataclass, replace
+from ctxtui.pricing.price import Cost
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
-
-if TYPE_CHECKING:
-    from ctxtui.pricing.price import Cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.content.heavy_groups import HeavyGroup
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.curation.price.advice import Advice
 from ctxtui.dataclasses import dataclass
+from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED, category_at
 from ctxtui.views.text.span import Span, Spans, cropped, width
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.content.heavy_groups import HeavyGroup
-    from ctxtui.curation.price.advice import Advice
-    from ctxtui.views.inspector.composition import Composition
 
 _NAMES: Final = {
     "system": "system",

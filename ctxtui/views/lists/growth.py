@@ -4,7 +4,7 @@ leads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from ctxtui.analysis.context_window import ContextWindow
@@ -156,16 +156,12 @@ def _name(text: str) -> Span:
     return Span(" " + cells.left(text, _NAME), "dim")
 
 
-def _parts(every: Sequence[GrownPart], figure: _Figure) -> Spans:
+def _parts(every: Sequence[GrownPart], figure: Callable[[GrownPart], str]) -> Spans:
     out: list[Span] = []
     for part in every[:_NAMED_PARTS]:
         sign = sign_of(part.name)
         out += [sign_span(part.name), Span(f" {sign.name} ", "dim"), Span(f"{figure(part)}   ", "ink")]
     return out
-
-
-class _Figure(Protocol):
-    def __call__(self, part: GrownPart, /) -> str: ...
 
 
 def _again(grown: Growth) -> Iterator[GrowthSentence]:

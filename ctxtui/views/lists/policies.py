@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
+from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.views.lists.advice import STYLE
@@ -14,11 +16,6 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.staged_pane import paid, payback
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ctxtui.core.edit import Edit
 
 
 @dataclass(frozen=True, slots=True)

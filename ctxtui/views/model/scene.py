@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.cache.missed import Missed
     from ctxtui.analysis.call_figures import CallFigures
-    from ctxtui.analysis.context_window import ContextWindow
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
@@ -137,8 +137,6 @@ def scene_at(
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them. `turns` are those of `calls`, where they
     are known already."""
-    # Imported here: a screen has its first frame before any figure is asked for.
-    from ctxtui.analysis.context_window import context_window
     from ctxtui.analysis.figures import figures
 
     index = min(max(index, 0), len(calls) - 1)

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import is_read
+from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
+from ctxtui.curation.price.price_tag import Breakage
+from ctxtui.curation.price.request_count import RequestCount
+from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.dataclasses import replace
 from ctxtui.views.model.known_fates import Fate, FoundFates, KnownFates
 from ctxtui.views.model.scene import Scene
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.call_figures import CallFigures
-    from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
-    from ctxtui.curation.price.price_tag import Breakage
-    from ctxtui.curation.price.request_count import RequestCount
-    from ctxtui.curation.sent_blocks import SentBlocks
 
 Tokens = Callable[[Block], int | None]
 """Tokens of a block that no context has yet; None while it is being counted."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ctxtui.views.blocks.body import Body
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New, Staging
-    from ctxtui.views.transcript.open_block import RowDrawing
+    from ctxtui.views.transcript.reading import Reading
     from ctxtui.views.transcript.staged_rows import StagedRows
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
@@ -75,7 +75,7 @@ class ContextRows:
         self.only_edits = False
         self.marked: frozenset[int] = frozenset()
         """The nodes that the user marked."""
-        self.reading: RowDrawing | None = None
+        self.reading: Reading | None = None
         """How the rows are drawn where they are to be read."""
         self.read: set[str] = set()
         """The edits of which the user has opened what they put in."""

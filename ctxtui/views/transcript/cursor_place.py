@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ctxtui.dataclasses import dataclass
+from ctxtui.views.transcript.context_rows import ContextRows
+from ctxtui.views.transcript.row_index import RuleRow
 
 if TYPE_CHECKING:
     from ctxtui.views.model.staging import New
-    from ctxtui.views.transcript.context_rows import ContextRows
-    from ctxtui.views.transcript.row_index import RuleRow
 
 
 @dataclass(frozen=True, slots=True)

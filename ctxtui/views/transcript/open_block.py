@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ctxtui.views.blocks.content import Content
     from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New
-    from ctxtui.views.text.grid import Grid
 
 MORE: Final = 8
 """By how much more of an opened block is shown each time more is asked for."""
@@ -141,22 +140,3 @@ def closing(more: int | None, how: OpenBlock, money: str = "") -> list[Span]:
         "⏎ fold  " + ("e more  " if more != 0 else "") + "o pager  y copy  " + ("r read" if how.raw else "r raw JSON")
     )
     return [Span(left + (f"{money}  " if money else ""), "dim"), Span(keys, "faint")]
-
-
-class RowDrawing(Protocol):
-    """Draws rows to be read (`reading.Reading`)."""
-
-    def grows(self, index: int) -> bool:
-        """Whether row `index` shows more of itself here when it is opened."""
-
-    def fold(self, index: int) -> bool:
-        """Fold a text into one line, or show it again; whether row `index` is a text."""
-
-    def says(self, index: int, line: int, grid: Grid) -> bool:
-        """Whether a person says line `line` of row `index`."""
-
-    def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`."""
-
-    def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
-        """Line `line` of row `index`."""

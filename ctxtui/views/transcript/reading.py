@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.content.file_accesses import CHANGE, touches
 from ctxtui.core.block_content import BlockContent, arguments_value
@@ -17,15 +17,12 @@ from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent
 from ctxtui.views.model.scene import shown_category
 from ctxtui.views.text import numbers, safe_text
-from ctxtui.views.text.grid import fitted
+from ctxtui.views.text.grid import Grid, fitted
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans, cropped, width
+from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.row_index import MISSING, RuleRow
 from ctxtui.views.transcript.rows import asks, draw_rule
-
-if TYPE_CHECKING:
-    from ctxtui.views.text.grid import Grid
-    from ctxtui.views.transcript.context_rows import ContextRows
 
 TEXT, CALL, FILE, FRONT, RULE, NOTHING = "text", "call", "file", "front", "rule", "nothing"
 """What a row is: words to read; a line; a change of a file; a line for a run of what stands around the conversation; a

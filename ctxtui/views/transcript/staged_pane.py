@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.curation.price.rest_of_session import RestOfSession
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import proof
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, narrow, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, width
-
-if TYPE_CHECKING:
-    from ctxtui.curation.price.rest_of_session import RestOfSession
 
 RESERVED: Final = 8
 """Lines that the pane takes while its prices are being worked out."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ctxtui.core import json_pieces
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.spans import members
 from ctxtui.wire.codec.style import Style, detect
@@ -55,7 +54,7 @@ def oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[S
 def spells(style: Style, value: Json, depth: int, raw: str) -> bool:
     """Whether `style` writes `value` as `raw`."""
     try:
-        return style.write(value, depth, long=len(raw) > json_pieces.PIECE) == raw
+        return style.write(value, depth) == raw
     except RecursionError:
         return False
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NoReturn
 
-from ctxtui.core import json_pieces
 from ctxtui.core.canonical import Json, Number
 from ctxtui.dataclasses import dataclass
 from ctxtui.wire.codec.spans import skip
@@ -40,10 +39,9 @@ class Style:
     upper: bool = False
     swaps: tuple[tuple[str, str], ...] = ()
 
-    def write(self, value: Json, depth: int = 0, *, long: bool = False) -> str:
-        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented). In what
-        may be `long`, strings are written in pieces."""
-        text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon, long=long)
+    def write(self, value: Json, depth: int = 0) -> str:
+        """`value` in this style, for a line that is indented `depth` steps (its first line is not indented)."""
+        text = None if self.indent else _fast(value, self.ascii, self.comma, self.colon)
         if text is None:
             text = "".join(_slow(value, self, depth))
         return self._escapes(text)
@@ -89,10 +87,9 @@ def _encoder(ascii_: bool, comma: str, colon: str) -> json.JSONEncoder:
     return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_meet)
 
 
-def _fast(value: Json, ascii_: bool, comma: str, colon: str, *, long: bool) -> str | None:
+def _fast(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
     try:
-        encode = _encoder(ascii_, comma, colon).encode
-        return json_pieces.written(value, encode, comma, colon) if long else encode(value)
+        return _encoder(ascii_, comma, colon).encode(value)
     except _Slow:
         return None
 
@@ -117,7 +114,7 @@ def _slow(value: Json, style: Style, depth: int) -> Iterator[str]:
 
 
 def _leaf(value: Json, ascii_: bool) -> str:
-    return json_pieces.written(value, _encoder(ascii_, ",", ":").encode)
+    return _encoder(ascii_, ",", ":").encode(value)
 
 
 def detect(text: str, at: int, depth: int = 0) -> Style:

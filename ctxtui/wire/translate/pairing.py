@@ -35,7 +35,7 @@ def paired(found: Sequence[Turn], losses: Losses) -> list[Turn]:
 
 
 def without_calls(parts: Sequence[TurnPart], losses: Losses) -> list[TurnPart]:
-    """The parts of a turn of anyone but the assistant, who alone may call."""
+    """`parts` without tool calls, which only the assistant makes."""
     kept = [part for part in parts if part.what != CALL]
     losses.note("tool calls that are not the assistant's", len(parts) - len(kept))
     return kept

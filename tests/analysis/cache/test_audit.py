@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.audit import CacheAudited, cache_audited, cache_bands, cache_summary
-from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, LongPauses, sent_at
+from ctxtui.analysis.cache.client_habit import ASKED_AT, Clock, Habit, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, usage_of
-from ctxtui.analysis.cache.miss_cause import AGAIN
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.core import block
-from ctxtui.core.block import Item, Place
 from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
@@ -165,17 +163,6 @@ def test_an_interrupted_tool_was_no_request() -> None:
     assert talk.rows()[-1].alarm
 
 
-def test_a_lifetime_counts_from_the_attempt_that_was_answered() -> None:
-    talk = Talk()
-    before = talk.call()
-    talk.script.session.apply(Happened("api error", "529", at=talk.script.clock + 200, after=before.id))
-    made = talk.call()
-    talk.script.session.apply(CallSeen(replace(made, ended=talk.script.clock + 220)))
-    # Sent 190 seconds after its record says so.
-    talk.call(after=400)
-    assert not talk.rows()[-1].alarm
-
-
 def test_a_client_that_asks_after_each_turn_keeps_the_cache_from_the_turns_end() -> None:
     talk = Talk()
     for _ in range(6):
@@ -186,25 +173,6 @@ def test_a_client_that_asks_after_each_turn_keeps_the_cache_from_the_turns_end()
         talk.script.hear(block.text("go on"))
     talk.call(after=450)
     assert not talk.rows()[-1].alarm
-
-
-def test_pauses_that_were_outlived_teach() -> None:
-    pauses = LongPauses()
-    assert not pauses.outlives(400)
-    pauses.learn(600, True)
-    assert pauses.outlives(400) and pauses.outlives(600) and not pauses.outlives(700)
-    pauses.learn(350, False)
-    assert not pauses.outlives(400)
-
-
-def test_a_pause_that_was_outlived_once_is_outlived_again() -> None:
-    talk = Talk()
-    for _ in range(3):
-        talk.call()
-    talk.call(after=700)
-    talk.call()
-    talk.call(after=600)
-    assert [row.alarm for row in talk.rows()][-3:] == [True, False, False]
 
 
 def test_a_first_image_keeps_what_is_cached() -> None:
@@ -256,28 +224,6 @@ def test_a_resumed_client_of_today_sends_what_it_sent_before(before: str, after:
         extra = {CLIENT_VERSION: before if number < 4 else after}
         talk.script.session.apply(CallSeen(replace(call, extra=extra)))
     assert talk.rows()[-1].alarm is alarm
-
-
-def test_a_client_that_loses_the_rest_at_every_turn_is_taken_to_go_on_so() -> None:
-    talk = Talk()
-    talk.call(read=FLOOR)
-    for _ in range(5):
-        talk.call()
-        talk.script.hear(block.text("and now?"))
-        talk.call(read=FLOOR)
-    asked = [row for row in talk.rows() if row.missed]
-    assert [row.alarm for row in asked] == [False, False, False, True, True]
-    assert [row.cause for row in asked] == [NOT_IN_RECORD] * 3 + [AGAIN] * 2
-
-
-def test_a_client_whose_trailing_system_messages_are_not_found_again_is_taken_to_go_on_so() -> None:
-    talk = Talk()
-    place = Place("messages", "system")
-    for _ in range(6):
-        note = [Item(block.header("system"), place), Item(block.text("9000 tokens left"), place)]
-        talk.script.head = talk.script.session.tree.extend(talk.script.head, note)
-        talk.call(read=FLOOR)
-    assert [row.alarm for row in talk.rows()] == [False, False, False, True, True]
 
 
 @pytest.mark.parametrize(("version", "alarm"), [("2.1.62", False), ("2.1.69", True), ("2.1.330", True), ("", False)])

@@ -23,8 +23,8 @@ def recordings() -> None:
     (folder / "0199a213-81c0-4800-8aa1-0000000000bb.jsonl").write_bytes(parallel().dump()[:900] + b"\x00\xff")
 
 
-def told(ctxtui: Run, *given: str) -> tuple[object, ...]:
-    ran = ctxtui("db", "index", "--anew", "--json", *given)
+def told(ctxtui: Run) -> tuple[object, ...]:
+    ran = ctxtui("db", "index", "--anew", "--json")
     hits = ctxtui("search", "the", "--json").json
     assert ran.code == 0
     return ran.json["indexed"], ran.json["known"], ran.json["failed"], hits
@@ -34,7 +34,7 @@ def test_all_processors_make_the_same_index(ctxtui: Run, monkeypatch: pytest.Mon
     recordings()
     here = told(ctxtui)
     started: list[int] = []
-    pool = index.answers_here
+    pool = index.answers
 
     def counted(maker: str, requests: object, gone: object, workers: int) -> object:
         started.append(workers)
@@ -42,7 +42,7 @@ def test_all_processors_make_the_same_index(ctxtui: Run, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(index, "_WORTH", 0)
     monkeypatch.setattr(index, "processors", lambda: 2)
-    monkeypatch.setattr(index, "answers_here", counted)
+    monkeypatch.setattr(index, "answers", counted)
     assert told(ctxtui) == here and started == [2]
     assert ctxtui("db", "index", "--json").json["indexed"] == 0, "what is indexed is not read again"
 
@@ -59,10 +59,3 @@ def test_a_process_that_ends_is_told_of_its_session_alone(ctxtui: Run, monkeypat
 
 def ends() -> object:
     raise SystemExit(3)
-
-
-@pytest.mark.slow
-def test_a_cluster_makes_the_same_index(ctxtui: Run) -> None:
-    pytest.importorskip("distributed", reason="the extra cluster is not installed")
-    recordings()
-    assert told(ctxtui) == told(ctxtui, "--cluster", "local")

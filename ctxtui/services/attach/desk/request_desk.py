@@ -8,15 +8,13 @@ import time
 from asyncio import Lock
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import dataclass
 from ctxtui.services.child_process import ChildGone, ChildProcess
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
+from ctxtui.services.config.settings import Settings
 
 MOST: Final = 20.0
 """Seconds that a request waits for what is to be known of it."""

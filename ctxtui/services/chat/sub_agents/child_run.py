@@ -13,24 +13,24 @@ from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
 from ctxtui.core.block import HEADER
+from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.dataclasses import replace
+from ctxtui.services.agent_tools.agent_tools import AgentTools
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.opening import opening
 from ctxtui.services.chat.recorder import Recording, reader_for
+from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.turns import TEXT, part_of
 
 if TYPE_CHECKING:
-    from ctxtui.core.call import Call
-    from ctxtui.services.agent_tools.agent_tools import AgentTools
-    from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.request_edits import Edited
+    from ctxtui.services.chat.host import Host
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
-    from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
 
 MaySpend = Callable[[str, "ChatModel", "RequestForecast | None", Draft], Awaitable[Leave]]
 MayRetry = Callable[[str], str]
@@ -49,7 +49,7 @@ class ChildRun:
     `began` is set when its first answer begins."""
 
     def __init__(
-        self, host: ParentChat, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
+        self, host: Host, task: ChildTask, thread: str, partner: ChatModel, tools: AgentTools, shape: Edited
     ) -> None:
         assert host.writer is not None and host.line is not None
         self._host = host

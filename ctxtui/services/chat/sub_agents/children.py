@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Final
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.dataclasses import replace
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, free_to_go
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.counting.books import book_for, cache_rules
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
+    from ctxtui.services.chat.host import Host
     from ctxtui.services.chat.request_forecast import Foreteller
-    from ctxtui.services.chat.sub_agents.parent_chat import ParentChat
     from ctxtui.services.editing.overlay import ThreadEdits
 
 AT_ONCE: Final = 16
@@ -29,7 +30,7 @@ class Children:
     """Starts the sub-agents of `host`'s chat, once that has begun. `may_spend` says whether a thread may send a
     request, `may_retry` why not a second time, after it broke off ("": it may)."""
 
-    def __init__(self, host: ParentChat) -> None:
+    def __init__(self, host: Host) -> None:
         self._host = host
         self.may_spend: MaySpend = free_to_go
         self.may_retry: MayRetry = lambda thread: ""
@@ -114,9 +115,8 @@ class Children:
             return found
 
 
-def _teller_for(host: ParentChat, partner: ChatModel) -> Foreteller:
+def _teller_for(host: Host, partner: ChatModel) -> Foreteller:
     from ctxtui.services.chat.request_forecast import Foreteller
-    from ctxtui.services.counting.books import book_for, cache_rules
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.counting.pricing import price_here, prices_for
 

@@ -12,15 +12,13 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.services.config.paths import data_dir
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
+from ctxtui.services.config.settings import Settings
 
 SOURCE: Final = "claude code"
 _LIMIT: Final = "claude"

@@ -8,9 +8,8 @@ from typing import Final
 
 from ctxtui.dataclasses import replace
 from ctxtui.services.child_process import ChildGone, ChildProcess
-from ctxtui.services.cluster import answers
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.process_pool import answers_here, processors
+from ctxtui.services.process_pool import answers, processors
 from ctxtui.views.model.session_summary import SessionSummary
 
 BESIDE_A_SCREEN: Final = max(1, min(3, processors() - 1))
@@ -26,19 +25,15 @@ def figured(
     stop: Event,
     children: list[ChildProcess],
     workers: int = BESIDE_A_SCREEN,
+    cluster: str = "",
 ) -> Iterator[SessionSummary]:
-    """Each of `wanted` with its figures, as they come; what is wanted next is asked for as a process is free.
+    """Each of `wanted` with its figures, as they come; what is wanted next is asked for as a process is free. The
+    workers of a `cluster` read the same paths as this machine, and remember counts and figures where they run.
 
     The processes are put into `children`: closing them ends the work at once. Ends early when `stop` is set.
     """
     asked = ((one, settings) for one in wanted)
-    yield from answers_here(_MAKER, asked, _ended, workers, stop=stop, children=children)
-
-
-def figured_by(cluster: str, wanted: Iterator[SessionSummary], settings: Settings) -> Iterator[SessionSummary]:
-    """As `figured`, by the processes of the cluster at that address. They read the same paths as this machine, and
-    remember counts and figures where they run."""
-    yield from answers(_MAKER, ((one, settings) for one in wanted), cluster, _ended)
+    yield from answers(_MAKER, asked, _ended, workers, cluster=cluster, stop=stop, children=children)
 
 
 def _ended(asked: _Asked, error: ChildGone) -> SessionSummary:

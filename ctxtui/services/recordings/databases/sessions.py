@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -114,8 +115,6 @@ def rows_of(database: Path, id_: str) -> Wanted:
     opencode = any(one.source == OPENCODE for one in there)
 
     def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
-        import json
-
         known = _OPENCODE_ROWS if opencode else _llm_rows(set(tables_of(connection)), _has_tips(connection))
         return known.get(table, "1"), {"family": json.dumps(family)}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from ctxtui.core.errors import Unreadable
 from ctxtui.live_database import LOG, has_index
@@ -38,8 +39,6 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to the database `path` that changes nothing, neither in it nor beside it; bytes that are no UTF-8
     are read as U+FFFD. Raises `Unreadable` where SQLite cannot read it."""
     import sqlite3
-    from contextlib import closing
-    from urllib.parse import quote
 
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.core.block import HEADER
+from ctxtui.core.edit import Edit, make
+from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS
 from ctxtui.tui.inspector.context_edits import EditController
@@ -13,10 +17,7 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ctxtui.analysis.content.compactions import Compaction
-    from ctxtui.core.edit import Edit
     from ctxtui.tui.lists.compactions import CompactionWish
 
 _SCROLL = {"up": -1, "down": 1, "pageup": -1, "pagedown": 1}
@@ -81,9 +82,6 @@ class CompactionsController(EditController):
         if scene is None or not self.edits.ready():
             return
         from ctxtui.analysis.content.better_summary import better_summary
-        from ctxtui.core.block import HEADER
-        from ctxtui.core.edit import make
-        from ctxtui.core.edit_kinds import SUMMARIZE
         from ctxtui.curation.extractive_summary import facts, told
 
         context = self.edits.context_of(scene)

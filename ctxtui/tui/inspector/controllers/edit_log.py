@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ctxtui.core.edit import LEAVE, Edit
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ASKING, STAGED, UNDOABLE
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
@@ -17,7 +18,6 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.views.transcript import edit_answers
@@ -189,7 +189,6 @@ class EditLogController(EditController):
         if self.edits.overlay is None or not self.edits.overlay.log:
             self.edits.answers.quiet("the edit log is empty: nothing of this context was edited")
             return
-        from ctxtui.core.edit import LEAVE
         from ctxtui.tui.lists.edit_log import EditLogScreen
 
         def take_back(ids: Sequence[str] | None) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.context_window import ContextWindow
+from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.dataclasses import replace
 from ctxtui.tui.commands.command import Act, Command
@@ -22,7 +24,6 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content import notes
-    from ctxtui.core.call import Call
     from ctxtui.core.note import Note
     from ctxtui.services.library.growth import GrowthReport
     from ctxtui.services.library.notebook import Notebook
@@ -250,7 +251,6 @@ class NotesController(Controller):
 
     def _worked_out(self) -> GrowthFigures:
         """Worked out in a worker. Raises `BadPattern`."""
-        from ctxtui.analysis.context_window import ContextWindow
         from ctxtui.analysis.figures import figures
         from ctxtui.analysis.growth.growth import grew_in, sizes
         from ctxtui.analysis.growth.phases import phases

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS, EDITS
 from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.tui.messages import Open
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ctxtui.analysis.findings.priced import PricedFinding
-    from ctxtui.core.edit import Edit
     from ctxtui.curation.price.advice import Advice
     from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.views.lists.policies import Proposed
-    from ctxtui.views.model.scene import Scene
 
 
 class PoliciesController(EditController):

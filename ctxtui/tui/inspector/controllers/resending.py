@@ -6,24 +6,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.config.config import Config
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.resending import Resend
-    from ctxtui.services.config.config import Config
-    from ctxtui.views.model.scene import Scene
 
 
 class Asks(Protocol):
@@ -101,8 +104,6 @@ class ResendController(EditController):
 
     def _planned(self, scene: Scene, partner: ChatModel) -> Resend:
         """The call's own context under the edits that are staged or applied. Raises `CtxtuiError`."""
-        from functools import partial
-
         from ctxtui.analysis.content.agreement import NextStep
         from ctxtui.analysis.request_counts import request_count
         from ctxtui.curation.apply.apply import apply
@@ -134,8 +135,6 @@ class ResendController(EditController):
         )
 
     async def _send(self, offer: _Offer) -> None:
-        from ctxtui.core.call import Call
-        from ctxtui.core.usage import Usage
         from ctxtui.services.chat.resending import carried_out
         from ctxtui.tui.lists.resend import ResendScreen
 

@@ -9,22 +9,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
 from ctxtui.dataclasses import dataclass
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.lazy import later
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
     from ctxtui.curation import edits_from_selection, manual_edits
     from ctxtui.curation.apply.applied import Applied
     from ctxtui.curation.context import Context
     from ctxtui.curation.manual_edits import ManualEdits
-    from ctxtui.views.model.scene import Scene
 else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
     manual_edits = later("ctxtui.curation.manual_edits")

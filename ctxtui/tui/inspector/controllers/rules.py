@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ctxtui.core.call import Call
 from ctxtui.tui.inspector.controller import Controller
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans
-
-if TYPE_CHECKING:
-    from ctxtui.core.call import Call
-    from ctxtui.views.transcript.row_index import RuleRow
+from ctxtui.views.transcript.row_index import RuleRow
 
 
 class RulesController(Controller):

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from ctxtui.core.errors import BadPattern
+from ctxtui.core.tree import Tree
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ASKING, SEARCHING, SEEKING
 from ctxtui.tui.highlight import highlight
@@ -21,7 +22,6 @@ from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.core.tree import Tree
     from ctxtui.services.search import pattern, session_search
     from ctxtui.views.transcript import hits, search_view
 else:

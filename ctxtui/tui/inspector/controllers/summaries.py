@@ -9,27 +9,29 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from ctxtui.core import edit as edits
+from ctxtui.core.block import text
+from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.usage import Usage
+from ctxtui.services.config.config import Config
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controller import ScreenAccess
-from ctxtui.tui.inspector.loader import Source
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.core import edit as edits
-    from ctxtui.core.edit import Edit
-    from ctxtui.core.usage import Usage
     from ctxtui.curation import edits_from_selection
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.model_summary import SummaryPart
-    from ctxtui.services.config.config import Config
     from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.views.model.scene import Scene
+    from ctxtui.services.session_source import SessionSource
 else:
     edits = later("ctxtui.core.edit")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
@@ -62,7 +64,7 @@ class Asker(Protocol):
 class RecordedAsker:
     """Asks the model of a recorded session; `source` has the user's settings."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SessionSource) -> None:
         self._source = source
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
@@ -74,8 +76,6 @@ class RecordedAsker:
     @property
     def config(self) -> Config:
         """The user's settings, and nothing of the environment."""
-        from ctxtui.services.config.config import Config
-
         return Config(self._source.settings, {})
 
 
@@ -198,8 +198,6 @@ class SummariesController(EditController):
 
     def _offer_told(self, partner: ChatModel, body: bytes) -> Spans:
         """What would be sent to whom, and about what it costs."""
-        from ctxtui.core.block import text
-        from ctxtui.core.usage import Usage
         from ctxtui.tokens.weights import tokens
 
         study = self.state.study
@@ -213,8 +211,6 @@ class SummariesController(EditController):
 
     def _price(self, partner: ChatModel, usage: Usage) -> float | None:
         """What a request to this model costs, in USD."""
-        from ctxtui.core.call import Call
-
         study = self.state.study
         assert study is not None
         cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=partner.model, usage=usage)])[0]

@@ -14,6 +14,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.reasons import KEY, Subject
 from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.study.study import Study
-    from ctxtui.views.model.scene import Scene
 
 _REST: Final = 1.0
 """Seconds for which a call must be looked at before the cheapest cut is looked for."""

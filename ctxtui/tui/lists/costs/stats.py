@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 from textual.widget import Widget
 
 from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -22,7 +23,7 @@ from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
-    from ctxtui.services.workers.stats_worker import StatsSoFar
+    from ctxtui.services.workers.stats_worker import StatsSoFar, StatsWorker
 
 WAYS: Final = ("project", "model", "tool", "source", "client-version", "skill", "day", "week", "5-hours")
 """What rows can be made by."""
@@ -44,17 +45,6 @@ _WIDE: Final = 120
 _AROUND: Final = 9
 """Cells of the rule beside what it says."""
 _CHANGES: Final = "a day, client-version=, policy=, compressor=, tag="
-
-
-class StatsSource(Protocol):
-    """What makes the stats (`services.workers.stats_worker.StatsWorker`)."""
-
-    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar | None:
-        """The stats as they are now, with rows by one of `WAYS`, of the calls of the last `age` seconds (0: of all),
-        before and after a `change` in the user's words; for a worker thread."""
-
-    def close(self) -> None:
-        """No more."""
 
 
 class NextStatsOrder(Command):
@@ -104,7 +94,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
     leave: ClassVar[str] = "back"
     working: ClassVar[Spans] = (Span("comparing …", "dim"),)
 
-    def __init__(self, source: StatsSource, change: str, age: float) -> None:
+    def __init__(self, source: StatsWorker, change: str, age: float) -> None:
         self._source, self._change, self._age = source, change, age
         self._last: StatsSoFar | None = None
         super().__init__()
@@ -145,7 +135,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
     heading, none, again = "stats", view.NONE_YET, 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
-    def __init__(self, source: StatsSource) -> None:
+    def __init__(self, source: StatsWorker) -> None:
         self._source = source
         self._last: StatsSoFar | None = None
         self._way = self._age = 0
@@ -258,9 +248,6 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         )
 
     def _compare_by(self, text: str) -> None:
-        # Imported here: what compares is not needed to list.
-        from ctxtui.services.library.totals.stat_changes import change_of
-
         if not text.strip():
             return
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from ctxtui.analysis.money.tool_ledger import LedgerTool
 from ctxtui.tui.commands import Act, Command
@@ -15,17 +15,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
-    from ctxtui.services.workers.ledger_worker import LedgerSoFar
-
-
-class Ledger(Protocol):
-    """What makes the ledger (`services.workers.ledger_worker.LedgerWorker`)."""
-
-    def ask(self) -> LedgerSoFar | None:
-        """The ledger as it is now; for a worker thread."""
-
-    def close(self) -> None:
-        """No more."""
+    from ctxtui.services.workers.ledger_worker import LedgerSoFar, LedgerWorker
 
 
 class NextLedgerOrder(Command):
@@ -49,7 +39,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
     heading, none, again = "tools of all sessions", "No session has a tool of an MCP server; t lists every tool.", 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
-    def __init__(self, source: Ledger) -> None:
+    def __init__(self, source: LedgerWorker) -> None:
         self._source = source
         self._last: LedgerSoFar | None = None
         self._every = False

@@ -16,6 +16,7 @@ from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERE
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import NeedsContexts
+from ctxtui.wire.request import Request
 
 if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
@@ -37,9 +38,6 @@ def request(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent:
 def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest, agent: str) -> list[Event]:
     """What is told of the request `before`, which the request `after` follows: it has a thread of its own, so that no
     figure of the conversation takes it for a call that was answered."""
-    # Imported here: most sessions are of clients that do not write down their requests.
-    from ctxtui.wire.request import Request
-
     owner = state.threads.known(agent)
     thread = owner.id if owner else agent or MAIN
     words = "no answer to a request is on record"

@@ -1,10 +1,16 @@
-"""Whether the values of rows are what their columns declare: SQLite keeps whatever a damaged page says."""
+"""Rows that hold what ctxtui never writes: SQLite keeps whatever a damaged page says."""
 
 from __future__ import annotations
 
 import sqlite3
-from functools import cache
-from typing import Final
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Final, ParamSpec, TypeVar
+
+import msgspec
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _TYPES: Final = {
     "INTEGER": ("integer",),
@@ -17,13 +23,30 @@ _LONGEST: Final = 2.5e11
 """Beyond any time (Unix seconds, until the year 9892) and any sum (USD)."""
 
 
+class Damaged(Exception):
+    """Rows that cannot be read; `errors.explained` names the database."""
+
+
+def decodes(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, which works on rows alone, raising `Damaged` for those that it cannot read."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except (ValueError, TypeError, LookupError, OverflowError, msgspec.MsgspecError) as error:
+            raise Damaged(f"{type(error).__name__}: {error}") from error
+
+    return wrapped
+
+
 def check_rows(conn: sqlite3.Connection, table: str, where: str, *args: object) -> None:
-    """Raise `ValueError` where a row of `table` holds a value that its column cannot have."""
+    """Raise `Damaged` where a row of `table` holds a value that its column cannot have."""
     rows = conn.execute(f"PRAGMA table_info({table})").fetchall()
     columns = tuple((name, kind, bool(not_null or primary)) for _, name, kind, not_null, _, primary in rows)
     found = conn.execute(f"SELECT {_wrong(columns)} FROM {table} WHERE ({where}) AND {_wrong(columns)} != ''", args)
     for (name,) in found:
-        raise ValueError(f"{table}.{name} is of another kind than it should be")
+        raise Damaged(f"{table}.{name} is of another kind than it should be")
 
 
 @cache
