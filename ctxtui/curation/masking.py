@@ -497,11 +497,17 @@ class Masker:
             end = find.end
             for at, until in zip(inside, [*inside[1:], find.end], strict=True):
                 ends = until in breaks or _AFTER.match(joined, until)
-                if not ends or all(PLAIN_PART.fullmatch(part) for part in _SEPARATOR.split(joined[at:until])):
+                rest = at == inside[0] and self._needs_rest(find, joined[find.start : at])
+                if not ends or (_is_plain(joined[at:until]) and not rest):
                     end = at
                     break
             if end > inside[0]:
                 yield find._replace(end=end, secret=joined[find.start : end])
+
+    def _needs_rest(self, find: _Find, first: str) -> bool:
+        """Whether `first`, the beginning of `find`, begins a key and is none by itself."""
+        key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
+        return key and all(one.rank != find.rank for one in self._matches(first, secret=True))
 
     def _encoded(self, words: str) -> Iterator[_Find]:
         """Texts in base64 that say a secret."""
@@ -578,6 +584,10 @@ def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
 def _has_long_end(words: str) -> bool:
     ends = (*words.split(None, 1)[:1], *words.rsplit(None, 1)[-1:])
     return any(len(word) > _WINDOW / 2 for word in ends)
+
+
+def _is_plain(words: str) -> bool:
+    return all(PLAIN_PART.fullmatch(part) for part in _SEPARATOR.split(words))
 
 
 def _one_line(words: str) -> str:

@@ -208,6 +208,12 @@ def test_a_secret_of_three_neighbours_goes() -> None:
     assert [part["text"] for part in made] == ["⟨token 1⟩"] * 3
 
 
+def test_a_key_over_the_end_of_a_line_goes_though_its_rest_looks_like_a_word() -> None:
+    key = "dt0c01." + "V1CG6JMZCM" * 5
+    assert masker().text(f"see {key}\nARBNHQTIAB4 there") == "see ⟨token 1⟩ there"
+    assert masker().text(f"see {SECRETS[2]}\nVersion4 of") == "see ⟨token 1⟩\nVersion4 of"
+
+
 def test_neighbours_that_only_seem_to_say_a_secret_stay() -> None:
     said = ["secret: string", "/Users/a1b2c3d4/projects/src/handlers", "the token:", "message-handler is a module"]
     value = [{"type": "text", "text": text} for text in said]
