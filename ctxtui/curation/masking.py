@@ -263,10 +263,12 @@ class Masker:
             for shown in (text.strip(), _one_line(text)):
                 known = self.pieces.long.get(shown, piece)
                 self.pieces.long[shown] = min(known, piece, key=lambda one: one.rank)
-        elif begins and whole.startswith(text):
-            self.pieces.heads[whole] = piece
-        elif whole.endswith(text):
-            self.pieces.tails[whole] = piece
+            return
+        for shown in (whole, _one_line(whole)):
+            if begins and shown.startswith(text):
+                self.pieces.heads[shown] = piece
+            elif shown.endswith(text):
+                self.pieces.tails[shown] = piece
 
     # Values.
 
