@@ -22,7 +22,7 @@ from benchmarks.measure import Result
 from benchmarks.sessions import MARK, home, session
 from benchmarks.subject import RequestCount, body_sums, policy_search, replace, unless_lacking, wanted
 from benchmarks.terminal import CTXTUI, PAGE_UP, Terminal
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.requests import Summed
@@ -115,7 +115,8 @@ def asked(context: Context) -> PriceQuestion:
 
     simulator = Simulator()
     simulator.send(at(len(context) - 6), 0.0)
-    return PriceQuestion(simulator, at(len(context) - 1), charge, 30.0)
+    place = RequestEnds(prefixes, start, rules.strips)
+    return PriceQuestion(simulator, at(len(context) - 1), charge, 30.0, place=place)
 
 
 def _edit(rng: Random, context: Context, n: int) -> Edit:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ctxtui.analysis.read.absence import Absences
 from ctxtui.analysis.read.searches import Searches
 from ctxtui.core.session import Session
+from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights
-
-if TYPE_CHECKING:
-    from ctxtui.tokens.models import ModelCard
 
 
 class BlockCounts(Protocol):

@@ -14,7 +14,6 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
-from ctxtui.curation.price.stretches import KnownStretches
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
@@ -23,15 +22,12 @@ from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
 
-def request_count(
-    book: Book, call: Call, applied: Applied, measure: Measure | None = None, known: KnownStretches | None = None
-) -> RequestCount:
+def request_count(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
     """Tokens of the request after `call` (or in its place) under `applied`, by the weights of the session, with what
-    the client adds and the residual as in `call`.
-    `measure` counts blocks that no context has yet (None: as the book does), `known` remembers what stretches come to.
-    Raises `IndexError` while the context is not counted."""
+    the client adds and the residual as in `call`. `measure` counts blocks that no context has yet (None: as the book
+    does). Raises `IndexError` while the context is not counted."""
     terms = counting_terms(book, call, applied.context)
-    return count_under(terms, applied, measure or book.measure(call.model or book.session.model), known)
+    return count_under(terms, applied, measure or book.measure(call.model or book.session.model))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +66,8 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
     return replace(terms, residual=next_figures(book, call, context.head).context_tokens - plain.whole)
 
 
-def count_under(
-    terms: CountingTerms, applied: Applied, measure: Measure, known: KnownStretches | None = None
-) -> RequestCount:
-    """The request that leaves under `applied`; `measure` and `known` are as in `request_count`."""
+def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> RequestCount:
+    """The request that leaves under `applied`; `measure` is as in `request_count`."""
     unwritten = left_out(applied.context) if terms.made else ()
     # Anthropic's requests that are built anew have no two messages of one side in a row (`wire.translate.anthropic`).
     joins = terms.made and applied.context.dialect == ANTHROPIC
@@ -85,7 +79,6 @@ def count_under(
         strips=terms.strips,
         left_out=unwritten,
         joins=joins,
-        known=known,
     )
     back = sum(tokens for at, tokens in terms.gone if at not in applied.changes and at not in unwritten)
     return RequestCount(sum(found), terms.client, back, terms.residual, tuple(found))

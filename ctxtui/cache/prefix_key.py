@@ -12,7 +12,7 @@ from hashlib import blake2b, blake2s
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
-from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, billing, outside
+from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, billing, facts_of, outside, speaks
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block, Place
 from ctxtui.core.category import INDEX
@@ -95,6 +95,13 @@ class PrefixKeys:
         if self._strips and node < self._facts.asked(head):
             known = self._earlier
         return known.get(node) or self._extend(known, node)
+
+    def along(self, line: Sequence[Node], asked: int) -> dict[int, PrefixEnd]:
+        """The places at blocks in a `line`, or else nearest before them, by the numbers of their nodes; a person last
+        speaks at the index `asked` (0 where thinking is not stripped)."""
+        spot = self._chained(self._earlier, self._current[ROOT], line[:asked])
+        self._chained(self._current, spot, line[asked:])
+        return {**self._earlier, **self._current}
 
     def _extend(self, known: dict[int, PrefixEnd], node: int) -> PrefixEnd:
         if not self._strips or known is self._earlier:
@@ -229,3 +236,10 @@ class RequestEnds(NamedTuple):
     def __call__(self, node: int) -> PrefixEnd:
         """The last place of the request whose context is `node`."""
         return self.prefixes.chain(self.seed, node, self.strips).spot(node, node)
+
+    def along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
+        """The places of the request whose blocks are those of `line`, wherever in a tree they stand: at each of them,
+        or else nearest before it, by the numbers of the nodes."""
+        seed = facts_of(line).salted(self.seed) if self.seed.dialect == ANTHROPIC else self.seed
+        asked = next((n for n in range(len(line) - 1, 0, -1) if speaks(line[n])), 0) if self.strips else 0
+        return PrefixKeys(self.prefixes.tree, seed, PromptFacts(self.prefixes.tree), self.strips).along(line, asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from ctxtui.cache.prefix_seed import Seed, mixed
@@ -84,6 +85,15 @@ class PromptFacts:
             for node in self._tree.unknown(head, known):
                 known[node.id] = node.id if speaks(node) else known[node.parent]
         return known[head]
+
+
+def facts_of(line: Iterable[Node]) -> StretchFacts:
+    """What the prompt holds whose blocks are `line`."""
+    facts = NOTHING
+    for node in line:
+        if node.block.kind not in _PLAIN:
+            facts = _with(facts, node)
+    return facts
 
 
 def speaks(node: Node) -> bool:

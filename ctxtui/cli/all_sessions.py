@@ -7,20 +7,17 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.process_pool import processors
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
-
-if TYPE_CHECKING:
-    from ctxtui.services.library.library import SessionLibrary
-
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
@@ -115,8 +112,6 @@ class AllSessions:
 
 
 def _listed(settings: Settings, folder: Path | None) -> tuple[SessionLibrary, list[SessionSummary]]:
-    from ctxtui.services.library.library import SessionLibrary
-
     shelf = SessionLibrary(settings, Path.cwd())
     every = shelf.inside(folder) if folder is not None else shelf.listed()
     if shelf.trouble:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,10 +15,9 @@ from ctxtui.cli.progress import Working
 from ctxtui.core.edit import Edit
 from ctxtui.services.config.config import Config, hand_on, load
 from ctxtui.services.config.settings import Settings
-
-if TYPE_CHECKING:
-    from ctxtui.services.recordings.open_by_name import Named
-    from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.recordings.discover import find
+from ctxtui.services.recordings.open_by_name import Named, locate, open_named
+from ctxtui.services.recordings.recording import Loaded
 
 _LEAST: Final = 4
 
@@ -35,8 +34,6 @@ class SessionName(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """File names, and the ids that begin as typed."""
-        from ctxtui.services.recordings.discover import find
-
         files = [CompletionItem(incomplete, type="file")]
         if len(incomplete) < _LEAST or os.sep in incomplete:
             return files
@@ -96,9 +93,6 @@ def without_edits(trouble: str) -> None:
 
 def named(name: str, settings: Settings, *, say: bool = True) -> Named:
     """What `name` stands for; says on standard error which of several recordings in a folder was taken."""
-    # Imported here: a command's help needs no readers.
-    from ctxtui.services.recordings.open_by_name import locate
-
     found = locate(name, Path.cwd(), settings)
     if found.others and say:
         count = len(found.others)
@@ -109,8 +103,6 @@ def named(name: str, settings: Settings, *, say: bool = True) -> Named:
 
 def opened(name: str, settings: Settings) -> Loaded:
     """The recording that `name` stands for, read to its end; progress is shown on a terminal."""
-    from ctxtui.services.recordings.open_by_name import open_named
-
     found = named(name, settings)
     with Working("reading") as work:
         return open_named(found, settings, work.bytes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -50,7 +51,8 @@ PAID_ID: Final = "paid_id"
 
 
 SUM: Final = "sum"
-"""In `Call.extra`, True for what several calls used in all: no context ever had that size."""
+"""In `Call.extra` of what several calls used in all (no context ever had that size): how many of them have no record
+of their own, or True where that is not told."""
 
 
 BY_TRANSCRIPT: Final = "by_transcript"
@@ -171,6 +173,14 @@ class Call:
         return SUM in self.extra
 
     @property
+    def count(self) -> int:
+        """How many calls it counts for: one; a sum for those that its record tells of and that stand nowhere else."""
+        if not self.is_sum:
+            return 1
+        told = self.extra[SUM]
+        return told if isinstance(told, int) and told is not True else 0
+
+    @property
     def is_reported(self) -> bool:
         """Whether there is a report; one of nothing but zeros is none."""
         usage = self.usage
@@ -199,6 +209,11 @@ class Call:
         least = self.extra.get(ANSWER_LEAST)
         known = least if isinstance(least, int) and self.answered_in_part else 0
         return max(self.usage.output, known)
+
+
+def count_calls(calls: Iterable[Call]) -> int:
+    """How many calls these are: the one count of every command and screen."""
+    return sum(call.count for call in calls)
 
 
 def provider_id(call: Call) -> str:

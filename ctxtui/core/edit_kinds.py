@@ -99,7 +99,7 @@ KINDS: Final = {
             name=EXTERNALIZE, done="put outside", payload=("name", "line", "parts"), mark="externalized", rewrites=True
         ),
         EditKind(name=DEDUPLICATE, done="deduplicated", payload=("text",), mark="deduplicated", rewrites=True),
-        EditKind(name=STRIP, done="stripped", payload=("what",), mark="dropped", rewrites=True),
+        EditKind(name=STRIP, done="stripped", payload=("what", "parts", "name"), mark="dropped", rewrites=True),
         EditKind(
             name=COMPACT_JSON,
             done="compacted",

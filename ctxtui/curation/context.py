@@ -150,8 +150,6 @@ class Context:
         self.images: list[int] = []
         self.spoken: list[int] = []
         """Positions at which a person speaks."""
-        self.blocks_before: list[int] = [0]
-        """How many blocks that are no headers stand before each position."""
         self.systems: list[int] = []
         """The indexes of messages whose role is system."""
         self.open_before: list[int] = [0]
@@ -282,7 +280,6 @@ class Context:
         self._occurrence.append(len(alike))
         alike.append(at)
         self.message_of.append(-1)
-        self.blocks_before.append(self.blocks_before[-1] + (kind != HEADER))
         if kind == TOOL:
             self.tools.append(at)
         if kind in IMAGES or (is_result(kind) and b'"type":"image"' in item.block.body):

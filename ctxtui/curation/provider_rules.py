@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.dataclasses import dataclass
+from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammars import ANTHROPIC
-
-if TYPE_CHECKING:
-    from ctxtui.tokens.models import ModelCard
 
 MOST_MARKERS: Final = 4
 """Cache markers that one Anthropic request may carry (facts §2)."""

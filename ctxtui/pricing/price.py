@@ -112,11 +112,14 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
     return known_usd(call, cost) is None or (cost is not None and bool(cost.lacks))
 
 
-def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY) -> float | None:
+def most_usd(
+    call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, held: int | None = None
+) -> float | None:
     """The most that `call` of the model of `card` can have cost; `cost` is its price. None where nothing bounds it.
 
     An answer whose end is not reported counts as what the request allows, else as the model's limit, and an input that
-    is not reported as the model's window, at its dearest rate.
+    is not reported as the most tokens that its request can be (`held`, None: not recorded), within the model's window,
+    at its dearest rate.
     """
     if cost is not None and cost.lacks:
         return None
@@ -126,11 +129,12 @@ def most_usd(call: Call, cost: Cost | None, card: ModelCard, table: PriceTable =
     window = told if isinstance(told, int) else card.long_window or card.window
     asked = Request((), call.skeleton).answer_limit if call.skeleton is not None else 0
     answer = asked or card.max_output
-    length = call.usage.input if call.usage is not None else window
+    reported = call.usage.input if call.usage is not None else 0
+    length = reported or min((n for n in (window, held) if n is not None), default=None)
     by = rates(call.model, call.provider, call.at, length or 1, table, terms_of(call.extra))
     if by is None or length is None or answer is None:
         return None
-    if cost is not None:
+    if cost is not None and reported:
         return cost.usd + max(0, answer - call.output) * by.output
     return length * max(by.fresh, by.read, by.write_1h, by.write_12h) + answer * by.output
 

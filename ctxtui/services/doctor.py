@@ -21,6 +21,8 @@ from ctxtui.services.config.format_registry import format_of
 from ctxtui.services.config.package_data import sample_paths, vocabulary
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
+from ctxtui.services.config.policy_registry import policy_of
+from ctxtui.services.counting.labels import rules_in_force
 from ctxtui.services.library.glances import glance
 from ctxtui.services.recordings.body_folder import BESIDE, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find
@@ -234,9 +236,6 @@ def _client(one: ClientFound, now: float) -> DoctorFinding:
 
 
 def _plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    from ctxtui.services.config.policy_registry import policy_of
-    from ctxtui.services.counting.labels import rules_in_force
-
     rules_in_force({})
     for group in GROUPS:
         found = plugins(group, env)

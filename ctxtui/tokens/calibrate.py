@@ -11,13 +11,11 @@ import math
 from collections.abc import Sequence
 from itertools import compress
 from operator import mul
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.tokens.features import Features
+from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, prior
-
-if TYPE_CHECKING:
-    from ctxtui.tokens.models import ModelCard
 
 LEARNT: Final = 8
 """Calls that must have taught something before figures are called calibrated."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import mul
-from typing import TYPE_CHECKING
 
 from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.features import Features
-
-if TYPE_CHECKING:
-    from ctxtui.tokens.models import ModelCard
+from ctxtui.tokens.models import ModelCard
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.speech import Attached, Result
 from tests.agent.test_conversation import EVERY, STREAMS, begun, heard
+from tests.cases.sessions import PNG
 
 MARKER = {"cache_control": {"type": "ephemeral"}}
 
@@ -144,7 +145,7 @@ def test_in_the_middle_of_a_turn_nothing_moves() -> None:
 
 @EVERY
 def test_files_and_images_stand_in_front_of_the_words(dialect: str) -> None:
-    image = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+    image = {"type": "base64", "media_type": "image/png", "data": PNG}
     talk = begun(dialect)
     picture = Attached(block.make("image", {"type": "image", "source": image}))
     talk.say("hello", [Attached(block.text("the file"), "file"), picture])
@@ -152,7 +153,7 @@ def test_files_and_images_stand_in_front_of_the_words(dialect: str) -> None:
     said = {CATEGORIES[n.category] for n in nodes if n.block.kind != "header" and n.place.role == "user"}
     assert said == {"document", "image", "user"}
     body = talk.draft().body
-    assert b"the file" in body and b"iVBORw0KGgo=" in body and b"hello" in body
+    assert b"the file" in body and PNG.encode() in body and b"hello" in body
     sent(talk)
 
 

@@ -17,17 +17,20 @@ from tests.services.lookalike import ClaudeCode, codex, lines
 
 UUIDS: Final = {
     name: f"0199a213-81c0-7800-8aa1-0000000000{number:02}"
-    for number, name in enumerate(("claude-code", "codex", "pi", "copilot-cli"), 1)
+    for number, name in enumerate(
+        ("claude-code", "codex", "pi", "copilot-cli", "qwen-code", "kimi-code", "continue"), 1
+    )
 }
 CLIENTS: Final = (
-    "claude-code", "codex", "opencode", "pi", "gemini-cli", "copilot-cli", "llm", "aider", "mini-swe-agent",
-    "attached",
+    "claude-code", "codex", "opencode", "pi", "gemini-cli", "qwen-code", "kimi-code", "continue", "copilot-cli",
+    "llm", "aider", "mini-swe-agent", "attached",
 )  # fmt: skip
 AT: Final = 1_790_000_000
 """When the first of them was written, in Unix seconds; each later one a minute after it."""
 MOVERS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "OPENCODE_DB",
-    "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "GEMINI_CLI_HOME", "COPILOT_HOME", "LLM_USER_PATH",
+    "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "GEMINI_CLI_HOME", "QWEN_HOME",
+    "QWEN_RUNTIME_DIR", "KIMI_CODE_HOME", "CONTINUE_GLOBAL_DIR", "COPILOT_HOME", "LLM_USER_PATH",
     "AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE", "MSWEA_GLOBAL_CONFIG_DIR", "CTXTUI_HOME",
 )  # fmt: skip
 """Variables of an environment that move a client's home."""
@@ -159,6 +162,43 @@ def gemini_cli(id_: str = "gemini01-81c0-7800-8aa1-bbab2a035a53") -> bytes:
     return lines([head, asked, said])
 
 
+def qwen_code(cwd: Path, id_: str = UUIDS["qwen-code"]) -> bytes:
+    """A session of Qwen Code."""
+    usage = {"promptTokenCount": 60, "candidatesTokenCount": 5, "totalTokenCount": 65}
+    own = {"sessionId": id_, "cwd": str(cwd), "version": "0.24.4"}
+    asked = {"uuid": "q1", "parentUuid": None, "type": "user", "timestamp": "2026-11-22T09:00:00Z",
+             "message": {"role": "user", "parts": [{"text": "qwen asks"}]}, **own}  # fmt: skip
+    said = {"uuid": "q2", "parentUuid": "q1", "type": "assistant", "timestamp": "2026-11-22T09:00:01Z",
+            "message": {"role": "model", "parts": [{"text": "yes"}]}, "model": "qwen3-coder-plus",
+            "usageMetadata": usage, **own}  # fmt: skip
+    return lines([asked, said])
+
+
+def kimi_code() -> bytes:
+    """A session of Kimi Code: it does not say where it ran."""
+    asked = {"role": "user", "content": [{"type": "text", "text": "kimi asks"}], "origin": {"kind": "user"}}
+    step = {"usage": {"inputOther": 60, "output": 5}, "messageId": "msg_1", "rawFinishReason": "end_turn"}
+    said = {"type": "content.part", "part": {"type": "text", "text": "yes"}}
+    request = {"type": "llm.request", "kind": "loop", "model": "kimi-k2.6", "turnStep": "0.1"}
+    records: list[dict[str, Any]] = [
+        {"type": "context.append_message", "message": asked},
+        request,
+        {"type": "context.append_loop_event", "event": said},
+        {"type": "context.append_loop_event", "event": {"type": "step.end", **step}},
+    ]
+    times = [{**one, "agentId": "main", "time": AT * 1000 + n} for n, one in enumerate(records)]
+    return lines([{"type": "metadata", "protocol_version": "1.5", "created_at": AT * 1000}, *times])
+
+
+def continue_cli(cwd: Path, id_: str = UUIDS["continue"]) -> bytes:
+    """A session of Continue."""
+    usage = {"prompt_tokens": 60, "completion_tokens": 5, "model": "gpt-5"}
+    asked = {"message": {"role": "user", "content": "continue asks"}, "contextItems": []}
+    said = {"message": {"role": "assistant", "content": "yes", "usage": usage}, "contextItems": []}
+    session = {"sessionId": id_, "title": "Untitled Session", "workspaceDirectory": str(cwd), "history": [asked, said]}
+    return json.dumps(session, indent=2).encode()
+
+
 def copilot_cli(cwd: Path, id_: str = UUIDS["copilot-cli"]) -> bytes:
     """A session of Copilot CLI."""
     begun = {
@@ -227,7 +267,7 @@ def attached(cwd: Path) -> bytes:
 def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, list[Path]]:
     """One session of every client in `home`, two in databases, all run in `cwd`; the files by client, oldest first.
     `own` is ctxtui's own folder."""
-    at = iter(range(AT, AT + 9 * 60, 60))
+    at = iter(range(AT, AT + 12 * 60, 60))
     slug = "shop"
     write(home / ".gemini/tmp" / slug / ".project_root", str(cwd).encode())
     pi_folder = f"--{str(cwd).lstrip('/').replace('/', '-')}--"
@@ -246,6 +286,13 @@ def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, lis
         "gemini-cli": write(
             home / f".gemini/tmp/{slug}/chats/session-2026-11-22T09-00-gemini01.jsonl", gemini_cli(), next(at)
         ),
+        "qwen-code": write(
+            home / f".qwen/projects/{slug}/chats/{UUIDS['qwen-code']}.jsonl", qwen_code(cwd), next(at)
+        ),
+        "kimi-code": write(
+            home / f".kimi-code/sessions/wd_{slug}/{UUIDS['kimi-code']}/agents/main/wire.jsonl", kimi_code(), next(at)
+        ),
+        "continue": write(home / f".continue/sessions/{UUIDS['continue']}.json", continue_cli(cwd), next(at)),
         "copilot-cli": write(
             home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl", copilot_cli(cwd), next(at)
         ),

@@ -15,8 +15,8 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.sent_blocks import SentBlocks
-from tests.curation.apply.test_continued import CASES, answers_dropped, as_policies_ask, generated
 from tests.curation.shaped import SHAPES, edits
+from tests.curation.test_situations import CASES, answers_dropped, as_policies_ask, generated
 
 
 def sent_under(context: Context, applied: Applied) -> tuple[Call, list[int]]:

@@ -79,7 +79,9 @@ BASE: dict[str, tuple[str, dict[str, Any]]] = {
     "deepseek, kimi, glm, minimax": ("deepseek-chat", {"prompt_tokens": 9000, "completion_tokens": 100}),
     "openrouter": ("gpt-6.1-sol", {"prompt_tokens": 9000, "completion_tokens": 4000}),
     "litellm": ("claude-opus-4-8", {"prompt_tokens": 9000, "completion_tokens": 100}),
-    "x-ai, perplexity, mistral": ("grok-4", {"prompt_tokens": 9000, "completion_tokens": 100}),
+    "x-ai": ("grok-4", {"prompt_tokens": 9000, "completion_tokens": 100}),
+    "perplexity": ("grok-4", {"prompt_tokens": 9000, "completion_tokens": 100}),
+    "mistral": ("mistral-large-latest", {"prompt_tokens": 9000, "completion_tokens": 100}),
 }
 AROUND = ("service_tier", "tool_usage", "serviceTier", "performanceConfig")
 """What stands beside the report in the answer."""

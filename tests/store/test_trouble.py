@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
 from ctxtui.store.errors import in_words
 from ctxtui.store.store import Store
@@ -108,3 +109,13 @@ def test_a_disk_without_room_is_full_also_where_sqlite_says_that_it_fails(
     assert "the disk fails to read or write" in str(in_words(fails, tmp_path / "s.db"))
     monkeypatch.setattr("os.statvfs", lambda place: SimpleNamespace(f_bavail=3, f_frsize=4096))
     assert str(in_words(fails, tmp_path / "s.db")).startswith("the disk is full (disk I/O error) @ ")
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), ValueError("x")])
+def test_what_goes_wrong_in_a_callers_own_work_is_no_damage(store: Store, error: Exception) -> None:
+    def price(call: Call) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        store.import_session(talk(1), FILE, price=price)
+    assert raised.value is error and store.sessions() == []

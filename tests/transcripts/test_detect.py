@@ -13,14 +13,17 @@ from tests.cases import agents, wire_traffic
 from tests.corpus import CORPUS
 from tests.transcripts.formats import (
     test_aider,
+    test_continue_cli,
     test_copilot_cli,
     test_event_stream,
     test_gemini_cli,
     test_har,
     test_job_folder,
+    test_kimi_code,
     test_lm_studio,
     test_lm_studio_counts,
     test_openai_items,
+    test_qwen_code,
     test_root_llm_log,
     test_swe_agent,
     test_tasks,
@@ -62,6 +65,9 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "copilot cli", "a.jsonl", as_lines(test_copilot_cli.story())
     yield "event stream", "a.txt", test_event_stream.everything().encode()
     yield "gemini cli", "a.json", as_bytes(test_gemini_cli.chat(), indent=2)
+    yield "qwen code", "a.jsonl", as_lines(test_qwen_code.chat())
+    yield "kimi code", "wire.jsonl", as_lines(test_kimi_code.session())
+    yield "continue cli", "a.json", as_bytes(test_continue_cli.session(), indent=2)
     yield "har", "a.json", as_bytes(test_har.har(wire_traffic.every()))
     yield "inspect", "a.json", as_bytes(test_inspect.log(test_inspect.sample()))
     yield "inspect", "a.zip", test_inspect.archived(test_inspect.log(test_inspect.sample()))

@@ -36,9 +36,9 @@ from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
-_FLOOR: Final = 0.8
-"""Share of what is expected that an automatic cache reads in 95 % of all cases: another machine may answer, or what
-was just written is not there yet."""
+_FLOOR: Final = 0.75
+"""Share of what is expected that an automatic cache reads at least in 95 % of all cases: another machine may answer, or
+what was just written is not there yet."""
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
 """Kinds of what happened beside calls that were requests."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")

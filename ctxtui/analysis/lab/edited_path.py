@@ -12,9 +12,9 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.edit import REPAIR, Edit, in_force
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied, BlockChange
+from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Edge
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import RAW, Edge, put_in
+from ctxtui.curation.apply.standing_markers import put_in
 from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
 from ctxtui.curation.policies.earlier import differing
@@ -115,8 +115,6 @@ class EditedPath:
 
     def _missing(self, applied: Applied) -> AwaitedTargets:
         """The blocks that edits are about and that are not there yet: of an edit of several blocks some may be."""
-        if applied.settled is not None:
-            return applied.settled.awaited
         targets = (target for edit in in_force(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
@@ -226,8 +224,6 @@ def _same(one: object, other: object) -> bool:
 
 def _last_out(applied: Applied) -> int:
     """The last position that is out; -1 where none is."""
-    if applied.settled is not None:
-        return max(applied.settled.removed, default=-1)
     return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 

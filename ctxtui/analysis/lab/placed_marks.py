@@ -12,8 +12,8 @@ from ctxtui.cache.marker_placement import STRATEGIES, Held, KnownEnds, Placement
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.apply.standing_markers import RAW, standing_markers
+from ctxtui.curation.apply.applied import RAW, Applied
+from ctxtui.curation.apply.standing_markers import standing_markers
 
 LIVES: Final = ("5m", "1h")
 """The client's own markers, but with this lifetime for all of them."""

@@ -9,7 +9,7 @@ from ctxtui.analysis.lab.deviation import deviations
 from ctxtui.analysis.lab.recorded import simulated_calls, why_none
 from ctxtui.analysis.lab.variant import Summaries, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import Call, EpochStart, count_calls
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
@@ -84,7 +84,7 @@ def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionL
     return SessionLab(
         session=session.about.id or name,
         title=session.about.title or name,
-        calls=len(session.calls),
+        calls=count_calls(session.calls.values()),
         numbers=tuple(call.number for call in first.calls) if first is not None else (),
         usable=max((bench.usable(call) for call in calls), default=0),
         rows=rows,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
+from ctxtui.core.call import count_calls
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.dataclasses import asdict, dataclass, fields
@@ -113,7 +114,7 @@ def figures_of(session: Session, bill: Bill, largest: int | None, most: float | 
     whole = sum(u.input for u in used) if len(used) > 1 else 0
     unpriced = sum(bill.unpriced.values())
     return Figures(
-        calls=len(session.calls),
+        calls=count_calls(session.calls.values()),
         context_tokens=largest,
         block_chars=longest_block(session),
         cache_read=read_ / whole if whole else None,

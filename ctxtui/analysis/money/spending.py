@@ -76,9 +76,9 @@ def by_call(
 def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
-        return SpendingRow(name, calls=1, partial=int(call.answered_in_part))
+        return SpendingRow(name, calls=call.count, partial=int(call.answered_in_part))
     usd = known_usd(call, cost)
-    return SpendingRow(name, usd, tokens_of(call), 1, int(lacks_price(call, cost)), int(call.answered_in_part))
+    return SpendingRow(name, usd, tokens_of(call), call.count, int(lacks_price(call, cost)), int(call.answered_in_part))
 
 
 def by_category(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ctxtui.services.attach.hold_rules import rules_of
+
 if TYPE_CHECKING:
     from ctxtui.services.attach.hold_rules import HoldRules
 
@@ -55,6 +57,4 @@ def told_rules(given: dict[str, Any], *, each: bool) -> dict[str, Any]:
 
 def rules(given: dict[str, Any], *, each: bool) -> HoldRules:
     """The rules themselves. Raises `BadConfig`."""
-    from ctxtui.services.attach.hold_rules import rules_of
-
     return rules_of(told_rules(given, each=each))

@@ -10,6 +10,7 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit_json import to_json
+from ctxtui.services.editing.overlay import SessionEdits
 
 
 @click.command(
@@ -22,8 +23,6 @@ from ctxtui.core.edit_json import to_json
 @click.pass_context
 def edits(context: click.Context, name: str, as_json: bool) -> int:
     """Print the overlay."""
-    from ctxtui.services.editing.overlay import SessionEdits
-
     settings = config_of(context).settings
     loaded = opened(name, settings)
     overlays = SessionEdits(loaded, settings)

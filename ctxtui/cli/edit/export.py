@@ -16,6 +16,7 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.services.attach.otlp import Exporter
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.edited_context import OWN, RESUMED
 from ctxtui.services.editing.exporting import (
@@ -122,8 +123,6 @@ def export(
 
 def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bool) -> None:
     """Send every call of a session to a collector. Raises `CtxtuiError` where not all of them could be sent."""
-    from ctxtui.services.attach.otlp import Exporter
-
     exporter = Exporter(url, settings, content=content)
     session = opened(name, settings).session
     exporter.add(session, list(session.calls.values()), session.about.id or name)

@@ -12,6 +12,8 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.editing.overlay import SessionEdits
+from ctxtui.services.editing.pins import SETTINGS, as_text, command, hooked, install, pinned, settings_of
 from ctxtui.views.text import safe_text
 
 
@@ -29,9 +31,6 @@ from ctxtui.views.text import safe_text
 @click.pass_context
 def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool) -> None:
     """The pinned blocks of a session."""
-    from ctxtui.services.editing.overlay import SessionEdits
-    from ctxtui.services.editing.pins import as_text, command, pinned
-
     settings = config_of(context).settings
     loaded = opened(name, settings)
     overlays = SessionEdits(loaded, settings)
@@ -50,8 +49,6 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
 
 
 def _install(folder: Path, run: str, yes: bool) -> None:
-    from ctxtui.services.editing.pins import SETTINGS, hooked, install, settings_of
-
     if not folder.is_dir():
         raise CtxtuiError("the session's directory is not here", place=str(folder))
     before = settings_of(folder)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
+from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
+from ctxtui.services.counting.books import table_for
+from ctxtui.services.editing.edited_context import resumed_by
+from ctxtui.services.editing.repair import Diagnosis, diagnosed, line_of
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text.safe_text import one_line
-
-if TYPE_CHECKING:
-    from ctxtui.services.editing.repair import Diagnosis
-    from ctxtui.services.recordings.recording import Loaded
 
 
 @click.command(
@@ -45,9 +46,6 @@ def repair(
     **flags: bool,
 ) -> None:
     """Mend a session that its provider refuses."""
-    from ctxtui.services.counting.books import table_for
-    from ctxtui.services.editing.repair import diagnosed
-
     settings = config_of(context).settings
     loaded = opened(name, settings)
     found = diagnosed(loaded.session, table_for(settings).card(_model(loaded)), thread=thread, error=error)
@@ -72,14 +70,17 @@ def _lines(found: Diagnosis, loaded: Loaded) -> list[str]:
     if not mended.faults:
         return ["nothing to mend: the provider would take the next request"]
     told = [f"wrong: {_where(found, loaded, fault)}" for fault in mended.faults[:20]]
-    told += [f"mend: {edit.kind} {len(edit.targets)} block{'s' * (len(edit.targets) != 1)}" for edit in mended.edits]
+    told += [f"mend: {_mend(edit)}" for edit in mended.edits]
     told += [f"left: {_where(found, loaded, fault)}" for fault in mended.left[:20]]
     return told
 
 
-def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
-    from ctxtui.services.editing.repair import line_of
+def _mend(edit: Edit) -> str:
+    what, blocks = edit.given.get("what"), f"{len(edit.targets)} block{'s' * (len(edit.targets) != 1)}"
+    return f"{edit.kind} {what} from {blocks}" if what else f"{edit.kind} {blocks}"
 
+
+def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
     words = f"{one_line(fault.violation.message)} @ {fault.violation.path}"
     if fault.position < 0:
         return words
@@ -89,8 +90,6 @@ def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
 
 
 def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
-    from ctxtui.services.editing.repair import line_of
-
     def fault(one: PlacedViolation) -> dict[str, Any]:
         known = one.position >= 0
         return {
@@ -114,7 +113,6 @@ def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
 
 def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
     from ctxtui.cli.edit.curate import curated_from, emit, made
-    from ctxtui.services.editing.edited_context import resumed_by
 
     curation = curated_from(
         loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True

@@ -9,8 +9,12 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.paths import database
+from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.store.rows import SourceInfo
 
 _LEVELS = ("secrets", "personal", "text")
@@ -40,10 +44,6 @@ MASKED: Final = "masked"
 @click.pass_context
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
     """Write a masked copy."""
-    from ctxtui.curation.mask_rules import Level
-    from ctxtui.curation.masking import Masker
-    from ctxtui.services.counting.pricing import price_of, prices_for
-    from ctxtui.services.library.scrubbing import scrubbed
     from ctxtui.store.store import Store
 
     settings = config_of(context).settings

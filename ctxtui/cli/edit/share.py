@@ -17,6 +17,8 @@ from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.library.sharing import shared
+from ctxtui.views.pages.share_page import page
 
 _LEVELS = ("secrets", "personal", "text")
 
@@ -57,9 +59,6 @@ def share(
     as_json: bool,
 ) -> None:
     """Write one call as a page."""
-    from ctxtui.services.library.sharing import shared
-    from ctxtui.views.pages.share_page import page
-
     output = None if output == Path("-") else output
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the page itself", context)

@@ -14,6 +14,7 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
+from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.lists import growth as views
@@ -51,8 +52,6 @@ _CHART = 12
 @click.pass_context
 def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
     """How a context grew."""
-    from ctxtui.services.library.growth import growth_report
-
     settings = config_of(context).settings
     loaded = opened(name, settings)
     chosen = choose(loaded.session, thread, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,13 +14,11 @@ from ctxtui.cli.paint import Painter, home_short
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.notebook import Notebook, every_note
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.notes import where
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import of_note
 from ctxtui.views.text.span import Span
-
-if TYPE_CHECKING:
-    from ctxtui.services.recordings.recording import Loaded
 
 
 @click.command(

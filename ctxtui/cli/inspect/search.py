@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -20,6 +20,9 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
+from ctxtui.services.library.library import SessionLibrary, glimpse
+from ctxtui.services.recordings.discover import seen_at
+from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.home.columns import age_of
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
@@ -27,9 +30,6 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.search.library_search import Hit, Searcher
 
 NOTHING: Final = 1
 """The exit code where nothing was found, as grep has it."""
@@ -81,9 +81,6 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 
 
 def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searcher, list[SessionSummary]]:
-    # Imported here: a command's help needs none of it.
-    from ctxtui.services.search.library_search import BlockFilter, Searcher
-
     wanted = BlockFilter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
     pattern = Pattern(query, regex=chosen["regex"])
     return Searcher(config.settings, pattern, wanted), _sessions(chosen, config)
@@ -91,8 +88,6 @@ def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searc
 
 def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
     """The sessions to be searched, newest first, samples last."""
-    from ctxtui.services.library.library import SessionLibrary
-
     shelf = SessionLibrary(config.settings, Path.cwd())
     if chosen["name"]:
         return _named(chosen["name"], config)
@@ -113,9 +108,6 @@ def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
 
 
 def _named(name: str, config: Config) -> list[SessionSummary]:
-    from ctxtui.services.library.library import glimpse
-    from ctxtui.services.recordings.discover import seen_at
-
     found = named(name, config.settings, say=False)
     if found.stored:
         return [SessionSummary(key=found.stored, title=found.stored, stored=found.stored)]

@@ -22,7 +22,7 @@ from ctxtui.analysis.labels.labelling import words
 from ctxtui.analysis.residual import Residual, residual
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import replace
@@ -83,7 +83,7 @@ def _session(book: Book, name: str, source: str) -> dict[str, Any]:
         "title": about.title or name,
         "source": about.source or source,
         "model": session.model,
-        "calls": len(session.calls),
+        "calls": count_calls(session.calls.values()),
         "threads": len(session.threads),
         "labels": [_label_row(one) for one in session_labels(book)],
     }

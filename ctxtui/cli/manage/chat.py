@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.start_screen import need_terminal, run_app
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.continue_from import host_of_named
 from ctxtui.services.chat.model_choice import NAMES, choose
 from ctxtui.services.config.config import Config
 
@@ -69,10 +71,6 @@ def chat(
 
 def _told(wish: ModelChoice, config: Config) -> None:
     """Print whom a chat would talk to; nothing is sent to a provider, only local ports are asked."""
-    import asyncio
-
-    from ctxtui.services.chat.continue_from import host_of_named
-
     found = asyncio.run(choose(wish, config, os.environ))
     hosted = host_of_named(wish.name, config.settings, Path.cwd()) if wish.name and not wish.call else None
     endpoint = found.endpoint

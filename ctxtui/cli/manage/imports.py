@@ -12,6 +12,7 @@ from ctxtui.cli.context import SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
+from ctxtui.core.call import count_calls
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
@@ -81,14 +82,14 @@ def _one(store: Store, path: Path | None, config: Config, known: dict[str, int])
         )
     session = loaded.session
     before = known.get(id_)
-    known[id_] = len(session.calls)
+    known[id_] = count_calls(session.calls.values())
     title = session.about.title or loaded.name
     return {
         "id": id_,
         "path": str(path) if path else None,
         "title": title,
         "source": loaded.source,
-        "calls": len(session.calls),
+        "calls": count_calls(session.calls.values()),
         "skipped": len(loaded.skipped),
         "new": before is None,
         "calls_before": before or 0,

@@ -17,8 +17,11 @@ from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.offline.faults import Faults, parse
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.limits import RateLimits
+from ctxtui.offline.local.servers import Local, LocalModel
 from ctxtui.offline.playback import Playback
+from ctxtui.offline.provider import Provider
 from ctxtui.offline.script import Script, parse_script
+from ctxtui.services.chat.offline_provider import playback_of
 
 if TYPE_CHECKING:
     from ctxtui.offline.http.hosting import RunningProvider
@@ -94,8 +97,6 @@ def offline(
     if script is not None and play is not None:
         raise click.UsageError("--play and --script exclude each other", context)
     from ctxtui.offline.http.server import Server
-    from ctxtui.offline.local.servers import Local, LocalModel
-    from ctxtui.offline.provider import Provider
 
     provider = Provider(seed=seed, limits=RateLimits(requests=rpm, enforced=True) if rpm else RateLimits())
     provider.playback = _answers(context, play, thread, script)
@@ -120,8 +121,6 @@ def offline(
 def _answers(context: click.Context, play: str | None, thread: str, script: Path | None) -> Playback | Script | None:
     """What is said in place of the provider's own answers: a recording's, or those of a script."""
     if play is not None:
-        from ctxtui.services.chat.offline_provider import playback_of
-
         session = opened(play, config_of(context).settings).session
         return playback_of(session, choose(session, thread, 0).thread)
     if script is not None:

@@ -10,6 +10,7 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of
 from ctxtui.cli.manage.start_screen import need_terminal, start
 from ctxtui.cli.output import write_json
+from ctxtui.services.recordings.open_by_name import last_here
 
 
 @click.command(
@@ -35,8 +36,6 @@ def last(context: click.Context, as_json: bool) -> Any:
     \b
     Example: cd my-project && ctxtui last
     """
-    from ctxtui.services.recordings.open_by_name import last_here
-
     here = last_here(Path.cwd(), config_of(context).settings)
     if as_json:
         path, stored = here.named.path, here.named.stored

@@ -13,6 +13,7 @@ from ctxtui.cli.manage.db import database_of, existing, json_option
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config
+from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.store.store import Store
@@ -145,8 +146,6 @@ def _stored(context: click.Context, name: str) -> str:
 
 
 def _imported(found: Named, config: Config, path: Path) -> str:
-    from ctxtui.services.counting.pricing import price_of, prices_for
-
     loaded = open_named(found, config.settings)
     with Store.open(path) as store:
         id_ = store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(config.settings)))

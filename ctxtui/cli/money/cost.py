@@ -21,6 +21,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.session_work import SessionResult
+from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, spent_words
 from ctxtui.views.model.call_owners import owned
@@ -62,7 +63,6 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
 
 def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     """Read now: nothing is remembered of files that are merely named."""
-    from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
         return worked(COST, names, CostAsked(settings, by, own), settings, "adding up")

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,10 +15,9 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter
+from ctxtui.services.chat.model_choice import usual_model
+from ctxtui.services.counting.file_counts import FileCounts, count_files
 from ctxtui.views.lists.file_counts import lines
-
-if TYPE_CHECKING:
-    from ctxtui.services.counting.file_counts import FileCounts
 
 
 @click.command("count")
@@ -35,9 +34,6 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     \b
     Example: git diff | ctxtui count - --model claude-sonnet-5-5
     """
-    from ctxtui.services.chat.model_choice import usual_model
-    from ctxtui.services.counting.file_counts import count_files
-
     settings = config_of(context).settings
     troubles: list[int] = []
     read = list(_read(files, troubles))

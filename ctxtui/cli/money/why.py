@@ -20,6 +20,7 @@ from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
+from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
@@ -136,7 +137,7 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "ahead": advice_fields(what.ahead, name),
         "time": [row._asdict() for row in what.times],
         "sessions": what.sessions,
-        "calls": len(what.calls),
+        "calls": count_calls(what.calls),
         "unpriced_calls": paid.unpriced,
         "partial_calls": paid.partial,
         "residual": {"beyond": paid.beyond._asdict(), "short": paid.short._asdict()},

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from itertools import repeat
+from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.edit import REPAIR, Edit
-from ctxtui.curation.apply.closure import Gone
-from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import Context
+
+Edge = tuple[int, int]
+"""A raw position, and which block there: the index among those that edits put in before it, or `RAW`."""
+RAW: Final = 1 << 30
+"""The raw block of a position, not one that is put in before it."""
 
 
 class BlockChange(NamedTuple):
@@ -78,42 +82,13 @@ class AppliedItem(NamedTuple):
     position: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    """How it was settled what is done, from which further edits can go on: what was asked for by position (`fate`),
-    what is out and why (`removed`), what was to be put in and where it stands (`placed`), what was held before anything
-    was settled, the breakpoints asked for, the repairs that take something out by cause and rule with the first
-    position of each, and how many messages at the front are out. `awaited` are blocks that edits are about and that
-    the context did not hold when it had `length` blocks: where one came, all is settled anew."""
-
-    fate: Mapping[int, tuple[Block | None, Edit]]
-    removed: Mapping[int, Gone]
-    placed: tuple[tuple[Insertion, Insert], ...]
-    held: tuple[HeldEdit, ...]
-    marks: tuple[tuple[int, Edit], ...]
-    repairs: Mapping[tuple[str, str], tuple[int, Edit]]
-    front: int
-    awaited: AwaitedTargets
-    length: int
-
-
-class Grown(NamedTuple):
-    """From what a context under edits went on with further ones: the `changes` before, and `at` which positions
-    something else is done now, in the order in which they were added."""
-
-    changes: Mapping[int, BlockChange]
-    at: tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class Applied:
     """A context under its edits.
 
     `changes` are by position, `inserts` in prompt order. `marks` gives the breakpoint edit of a position, the last one.
     `withheld` is thinking that leaves and that the provider is told to drop. `refused` says why the staged edits cannot
-    be applied at all ("" where they can). `length` is that of the context then, which may have grown since. `settled`
-    is what further edits can go on from (None: they cannot, all are applied anew). `grown` says what this one went on
-    from, for whoever has worked something out of that (None: all was applied anew).
+    be applied at all ("" where they can). `length` is that of the context then, which may have grown since.
     """
 
     context: Context
@@ -128,8 +103,6 @@ class Applied:
     refused: str = ""
     withheld: tuple[int, ...] = ()
     length: int = -1
-    settled: Settled | None = field(default=None, repr=False, compare=False)
-    grown: Grown | None = field(default=None, repr=False, compare=False)
 
     @property
     def touched(self) -> bool:
@@ -139,21 +112,7 @@ class Applied:
     @property
     def taken_along(self) -> int:
         """Blocks that go with those that edits are about, so that the provider takes the rest."""
-        return self.went_along[1]
-
-    @cached_property
-    def went_along(self) -> tuple[int, int]:
-        """As `taken_along`, with headers of messages and without."""
-        return _along(self.changes.values())
-
-    def following(self, known: Applied) -> Applied:
-        """This one, which went on from `known`, with what was counted of that."""
-        if "went_along" in known.__dict__ and self.grown is not None and self.grown.changes is known.changes:
-            at = self.grown.at
-            new, old = _along(self.changes[p] for p in at), _along(known.changes[p] for p in at if p in known.changes)
-            before = known.went_along
-            self.__dict__["went_along"] = before[0] + new[0] - old[0], before[1] + new[1] - old[1]
-        return self
+        return sum(change.repaired and change.before.kind != HEADER for change in self.changes.values())
 
     @property
     def breaks_at(self) -> int | None:
@@ -172,10 +131,26 @@ class Applied:
         """The same context without any edit."""
         return Applied(self.context, length=self.length)
 
+    @property
+    def unmarked(self) -> Applied:
+        """The same without breakpoint edits."""
+        return replace(self, marks={})
+
     @cached_property
     def items(self) -> tuple[AppliedItem, ...]:
         """What is left, in order, with what happened to each."""
         return tuple(self._items())
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """Where each of the items that leave stands."""
+        found: list[Edge] = []
+        here, order = -1, 0
+        for one in self.items:
+            order = order + 1 if one.position == here else 0
+            here = one.position
+            found.append((here, RAW if one.node >= 0 else order))
+        return found
 
     @cached_property
     def sent(self) -> tuple[Item, ...]:
@@ -183,23 +158,26 @@ class Applied:
         return tuple(one.item for one in self.items)
 
     def _items(self) -> Iterator[AppliedItem]:
-        inserts = list(self.inserts)[::-1]
-        nodes, pinned = self.context.nodes, self.pinned
-        whole = self.context.items if self.length < 0 else self.context.items[: self.length]
-        for position, item in enumerate(whole):
-            while inserts and inserts[-1].position <= position:
-                new = inserts.pop()
-                yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
+        items, nodes, pinned, here = self.context.items, self.context.nodes, self.pinned, 0
+        new: dict[int, list[Insert]] = {}
+        for one in self.inserts:
+            new.setdefault(one.position, []).append(one)
+        for position in sorted({*self.changes, *new, len(items) if self.length < 0 else self.length}):
+            same = range(here, position)
+            is_pinned = map(pinned.__contains__, same)
+            yield from map(AppliedItem, items[here:position], nodes[here:position], repeat(None), is_pinned, same)
+            for one in new.get(position, ()):
+                yield from (AppliedItem(item, -1, one.edit, position=position) for item in one.items)
             change = self.changes.get(position)
-            if change is None:
-                yield AppliedItem(item, nodes[position], None, position in pinned, position)
-            elif change.after is not None:
-                changed = Item(change.after, item.place)
+            if change is not None and change.after is not None:
+                changed = Item(change.after, items[position].place)
                 yield AppliedItem(changed, change.node, change.edit, position in pinned, position)
-        for new in inserts[::-1]:
-            yield from (AppliedItem(one, -1, new.edit, position=new.position) for one in new.items)
+            here = position + (change is not None)
 
 
-def _along(changes: Iterable[BlockChange]) -> tuple[int, int]:
-    along = [change.before.kind != HEADER for change in changes if change.repaired]
-    return len(along), sum(along)
+def leaving(applied: Applied) -> list[Item]:
+    """The items that leave under `applied`, as a reader of the request has them: what only a transcript says of a place
+    does not hold for a block that an edit put there."""
+    return [
+        one.item if one.node >= 0 else Item(one.item.block, one.item.place._replace(mark="")) for one in applied.items
+    ]

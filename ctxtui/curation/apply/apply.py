@@ -17,10 +17,8 @@ from ctxtui.curation.apply.block_text import changeable
 from ctxtui.curation.apply.insertion import INSERTIONS, slot
 from ctxtui.curation.apply.requested import RequestedFates
 from ctxtui.curation.apply.rewrite import rewritten
-from ctxtui.curation.awaited_targets import AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from ctxtui.dataclasses import replace
 
 SIGNED = "its provider signed this block: it can be stripped, not changed"
 
@@ -36,8 +34,7 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     other author than the user. `rules` are those of the dialect and model (default: the dialect's).
     """
     wanted = RequestedFates()
-    entries = list(log)
-    standing = in_force(entries)
+    standing = in_force(log)
     for edit in standing:
         if edit.does.pins:
             here = [p for target in edit.targets if (p := context.find(target)) is not None]
@@ -45,14 +42,11 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     own = set(wanted.pinned)
     wanted.pinned |= {other for position in own for other in context.partners.get(position, ())}
     for edit in standing:
-        ask(context, wanted, edit, own)
-    if open_ := [target for edit in standing for target in edit.targets if not context.has(target)]:
-        wanted.awaited = AwaitedTargets(open_)
-    done = resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
-    return replace(done, settled=None) if len(standing) < len(entries) else done
+        _ask(context, wanted, edit, own)
+    return resolve.settled(context, wanted, rules or rules_for(context.dialect), frozenset(own))
 
 
-def ask(context: Context, wanted: RequestedFates, edit: Edit, own: Collection[int]) -> None:
+def _ask(context: Context, wanted: RequestedFates, edit: Edit, own: Collection[int]) -> None:
     """Put what `edit` asks for into `wanted`; `own` are the positions that the user pinned."""
     found, does = [context.find(target) for target in edit.targets], edit.does
     here = [position for position in found if position is not None]

@@ -6,7 +6,7 @@ again for the ten thousand blocks that nobody changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -33,19 +33,15 @@ class Gone(NamedTuple):
 
 class Closure:
     """Removals with what they take along, for one context. `spoken` are positions in front of which a new message of
-    the user's will stand, `removed` is what is out already, with all that it took along."""
+    the user's will stand."""
 
-    def __init__(
-        self,
-        context: Context,
-        rules: ProviderRules,
-        spoken: Iterable[int] = (),
-        removed: Mapping[int, Gone] | None = None,
-    ) -> None:
+    def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
-        self._spoken = sorted(spoken)
-        self.removed: dict[int, Gone] = dict(removed or {})
+        self._speaking = sorted(spoken)
+        self.heeds_spoken = False
+        """Whether other positions `spoken` might have made a difference so far."""
+        self.removed: dict[int, Gone] = {}
         self._left: dict[int, int] = {}
         self._todo: list[int] = []
         self._touched: set[int] = set()
@@ -63,6 +59,11 @@ class Closure:
                     self._follow(position)
             if not self._neighbours():
                 return
+
+    @property
+    def _spoken(self) -> list[int]:
+        self.heeds_spoken = True
+        return self._speaking
 
     def gone(self, message: Message) -> bool:
         """Whether nothing of `message` is left."""

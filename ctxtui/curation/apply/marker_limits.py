@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.apply.applied import Applied, HeldEdit
-from ctxtui.curation.apply.standing_markers import RAW, Edge, standing_markers
+from ctxtui.curation.apply.applied import RAW, Applied, Edge, HeldEdit
+from ctxtui.curation.apply.standing_markers import standing_markers
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import MOST_MARKERS
 from ctxtui.dataclasses import replace

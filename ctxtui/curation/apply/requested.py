@@ -6,7 +6,6 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Asleep, HeldEdit, Insertion
-from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import Context
 from ctxtui.dataclasses import dataclass, field
 
@@ -24,7 +23,6 @@ class RequestedFates:
     pinned: set[int] = field(default_factory=set)
     asleep: list[Asleep] = field(default_factory=list)
     held: list[HeldEdit] = field(default_factory=list)
-    awaited: AwaitedTargets = NONE_AWAITED
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
         """Ask for `block` at `position`."""

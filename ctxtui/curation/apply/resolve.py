@@ -9,11 +9,11 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.edit import REPAIR
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.curation.apply import marker_limits, thinking
-from ctxtui.curation.apply.applied import Applied, HeldEdit, Insert, Insertion, Settled
+from ctxtui.curation.apply.applied import Applied, HeldEdit, Insert, Insertion
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
 from ctxtui.curation.apply.insertion import FRONT, placed
 from ctxtui.curation.apply.requested import RequestedFates, keep_tools
-from ctxtui.curation.apply.taken_along import binds, changed, is_local, listed, repair, taken_along
+from ctxtui.curation.apply.taken_along import changed, repair
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.dataclasses import replace
@@ -30,9 +30,8 @@ _ROUNDS = 4
 
 def settled(context: Context, wanted: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
     """What is done of `wanted`."""
-    before = len(wanted.held)
     keep_tools(context, wanted)
-    let_covered_go(wanted)
+    _let_covered_go(wanted)
     while True:
         closed = _closed(context, wanted, rules)
         clash = closed.unsettled or _clash(wanted, closed.closure, pinned)
@@ -41,7 +40,7 @@ def settled(context: Context, wanted: RequestedFates, rules: ProviderRules, pinn
             own = {p for p, (_, edit) in wanted.fate.items() if edit.author != REPAIR}
             clash = thinking.latest(context, own, closed.closure, closed.inserts)
         if clash is None:
-            return _applied(context, wanted, closed, rules, pinned, before)
+            return _applied(context, wanted, closed, rules, pinned)
         if clash.cause in wanted.fate and clash is not closed.unsettled:
             wanted.hold(clash.cause, clash.why)
         elif not _hold_new(wanted, closed.inserts, clash):
@@ -54,7 +53,7 @@ def settled(context: Context, wanted: RequestedFates, rules: ProviderRules, pinn
             )
 
 
-def let_covered_go(wanted: RequestedFates) -> None:
+def _let_covered_go(wanted: RequestedFates) -> None:
     """A summary whose blocks all went into a later edit (a summary of summaries) is not said any more."""
     standing = {edit.id for _, edit in wanted.fate.values()}
     wanted.new = [wish for wish in wanted.new if not wish.edit.does.stands_for or wish.edit.id in standing]
@@ -62,8 +61,6 @@ def let_covered_go(wanted: RequestedFates) -> None:
 
 class _Closed(NamedTuple):
     closure: Closure
-    placed: list[Insert]
-    """What was asked for, in the order of the edits."""
     inserts: list[Insert]
     broken: int | None
     unsettled: Gone | None = None
@@ -77,17 +74,17 @@ def _closed(context: Context, wanted: RequestedFates, rules: ProviderRules) -> _
     for _ in range(_ROUNDS):
         closure = Closure(context, rules, spoken)
         closure.remove(out)
-        made, inserts = _inserts(context, wanted.new, closure, rules)
+        inserts = _inserts(context, wanted.new, closure, rules)
         broken = thinking.breaks_at(context, wanted.fate, closure, inserts) if rules.binds_thinking else None
         if broken is not None and not rules.drops_blocks:
             later = [p for p in context.thinking if p >= broken and p not in closure.removed]
             closure.remove(later, Gone(broken, BOUND))
-            made, inserts = _inserts(context, wanted.new, closure, rules)
+            inserts = _inserts(context, wanted.new, closure, rules)
         now = frozenset(one.position for one in inserts if _speaks(one))
-        if now == spoken:
-            return _Closed(closure, made, inserts, broken)
+        if now == spoken or not closure.heeds_spoken:
+            return _Closed(closure, inserts, broken)
         spoken = now
-    return _Closed(closure, made, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
+    return _Closed(closure, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
 
 
 def _speaks(one: Insert) -> bool:
@@ -105,19 +102,10 @@ def _hold_new(wanted: RequestedFates, inserts: list[Insert], clash: Gone) -> boo
     return True
 
 
-def _inserts(
-    context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules
-) -> tuple[list[Insert], list[Insert]]:
+def _inserts(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
+    """What is new in prompt order, with what must be said besides so that the provider takes it."""
     made = [placed(context, wish, closure.removed) for wish in new]
-    return made, with_repairs(context, made, closure, rules)
-
-
-def with_repairs(
-    context: Context, made: list[Insert], closure: Closure, rules: ProviderRules, front: int = 0
-) -> list[Insert]:
-    """What is new in prompt order, with what must be said besides so that the provider takes it. The first `front`
-    messages are known to be out."""
-    if rules.starts_with_user and (wish := _opening(context, closure, front)) is not None:
+    if rules.starts_with_user and (wish := _opening(context, closure)) is not None:
         first = placed(context, wish, closure.removed)
         made = made if any(one.position <= first.position and _speaks(one) for one in made) else [first, *made]
     if rules.keeps_last_thinking and (parted := thinking.joined(context, closure, made)) is not None:
@@ -127,20 +115,19 @@ def with_repairs(
     return sorted(made, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
 
 
-def kept_from(context: Context, closure: Closure, front: int = 0) -> int:
-    """The first message of which something is left, at or behind `front`; the number of messages where there is
-    none."""
+def _kept_from(context: Context, closure: Closure) -> int:
+    """The first message of which something is left; the number of messages where there is none."""
     messages = context.messages
-    return next((n for n in range(front, len(messages)) if not closure.gone(messages[n])), len(messages))
+    return next((n for n, message in enumerate(messages) if not closure.gone(message)), len(messages))
 
 
-def _opening(context: Context, closure: Closure, front: int) -> Insertion | None:
+def _opening(context: Context, closure: Closure) -> Insertion | None:
     """The message that opens the conversation where the user's first ones are out."""
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
     if not began or not closure.removed:
         return None
-    first = kept_from(context, closure, front)
+    first = _kept_from(context, closure)
     if first == len(messages) or messages[first].role == "user" or _is_compaction(context, first):
         return None
     cause = next(iter(closure.removed.values())).cause
@@ -172,19 +159,10 @@ def _all_held(wanted: RequestedFates, why: str) -> tuple[HeldEdit, ...]:
 
 
 def _applied(
-    context: Context,
-    wanted: RequestedFates,
-    closed: _Closed,
-    rules: ProviderRules,
-    pinned: frozenset[int],
-    held: int,
+    context: Context, wanted: RequestedFates, closed: _Closed, rules: ProviderRules, pinned: frozenset[int]
 ) -> Applied:
-    """`held` is how many edits were held before anything was settled."""
     closure, inserts = closed.closure, closed.inserts
-    changes = changed(context, wanted.fate)
-    repairs = taken_along(context, wanted.fate, closure, closure.removed, changes, inserts)
-    front = kept_from(context, closure)
-    onward = not pinned and len(wanted.held) == held and _may_go_on(context, wanted, closure, rules)
+    changes, repairs = changed(context, wanted.fate, closure, inserts)
     plain = Applied(context, changes=changes, inserts=tuple(inserts), length=len(context))
     marks, refused_marks = marker_limits.chosen(plain, wanted.marks)
     return replace(
@@ -193,39 +171,17 @@ def _applied(
         pinned=pinned,
         asleep=tuple(wanted.asleep),
         held=(*wanted.held, *refused_marks),
-        repairs=listed(repairs, inserts),
-        refused=NOTHING_LEFT if is_empty(context, closure, inserts, front) else "",
+        repairs=repairs,
+        refused=NOTHING_LEFT if _is_empty(context, closure, inserts) else "",
         withheld=_withheld(context, closed, rules),
-        settled=Settled(
-            fate=wanted.fate,
-            removed=closure.removed,
-            placed=tuple(zip(wanted.new, closed.placed, strict=True)),
-            held=tuple(wanted.held),
-            marks=tuple(wanted.marks),
-            repairs=repairs,
-            front=front,
-            awaited=wanted.awaited,
-            length=len(context),
-        )
-        if onward
-        else None,
     )
 
 
-def is_empty(context: Context, closure: Closure, inserts: Iterable[Insert], front: int) -> bool:
-    """Whether no message would be left; the first `front` are out."""
-    nothing = bool(closure.removed) and bool(context.messages) and front == len(context.messages)
-    return nothing and not any(item.place.role == "user" for one in inserts for item in one.items)
-
-
-def _may_go_on(context: Context, wanted: RequestedFates, closure: Closure, rules: ProviderRules) -> bool:
-    """Whether what further edits do can be worked out from here: nothing that was taken out depends on anything but the
-    calls, answers and messages that it belongs to."""
-    if binds(context, rules):
+def _is_empty(context: Context, closure: Closure, inserts: Iterable[Insert]) -> bool:
+    """Whether no message would be left."""
+    if not closure.removed or not context.messages or _kept_from(context, closure) < len(context.messages):
         return False
-    if any(edit.author == REPAIR for _, edit in wanted.fate.values()) or any(wish.at < 0 for wish in wanted.new):
-        return False
-    return is_local(closure.removed.values())
+    return not any(item.place.role == "user" for one in inserts for item in one.items)
 
 
 def _withheld(context: Context, closed: _Closed, rules: ProviderRules) -> tuple[int, ...]:

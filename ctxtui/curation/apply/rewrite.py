@@ -16,7 +16,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
 from ctxtui.curation.apply import references
-from ctxtui.curation.apply.block_text import changeable, has_words, with_words, words_of
+from ctxtui.curation.apply.block_text import changeable, clean, has_words, with_words, words_of
 from ctxtui.curation.apply.compact_json import compacted
 from ctxtui.curation.apply.tool_schemas import minimised
 from ctxtui.curation.apply.truncate import cut, cut_call
@@ -25,6 +25,12 @@ from ctxtui.curation.context import IMAGES, THINKING, is_call, is_result
 Given = Mapping[str, Json]
 ALL_BUT_TEXT: Final = "all but text"
 """What a ``strip`` edit takes out of a result that may hold text alone."""
+
+REFUSED_CHARACTERS: Final = "refused characters"
+"""What a ``strip`` edit puts a sign in place of, in every string of a block; a signed block goes."""
+
+TOOL_REFERENCES: Final = "tool references"
+"""What a ``strip`` edit takes out that names a tool which is not there (`name`)."""
 
 
 def rewritten(block: Block, edit: Edit) -> Block | None:
@@ -82,24 +88,78 @@ def _hoist(block: Block, given: Given) -> Block | None:
 
 def _strip(block: Block, given: Given) -> Block | None:
     what = given.get("what")
-    if block.kind in THINKING and what in (None, "thinking"):
+    if block.kind in THINKING and what in (None, "thinking", REFUSED_CHARACTERS):
         return None
+    if what == REFUSED_CHARACTERS:
+        value = block.value()
+        return block if (cleaned := _cleaned(value)) == value else blocks.make(block.kind, cleaned)
+    if what == TOOL_REFERENCES:
+        return _without_references(block, given.get("name"))
     if what in (None, "images"):
         if block.kind in IMAGES:
             return None
         if is_result(block.kind):
-            return _left_out(block, lambda kind: kind in IMAGES, "image")
+            parts = given.get("parts")
+            return (
+                _emptied(block, parts)
+                if isinstance(parts, list)
+                else _left_out(block, lambda kind: str(kind) in IMAGES, "image")
+            )
     if what == ALL_BUT_TEXT and is_result(block.kind):
         return _left_out(block, lambda kind: kind not in ("text", "input_text", "output_text"), "part")
     return block
 
 
-def _left_out(block: Block, goes: Callable[[object], bool], name: str) -> Block:
-    """A result without the parts whose kind `goes`; how many there were is said in their place."""
+def _cleaned(value: Json) -> Json:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(one) for one in value]
+    return {clean(key): _cleaned(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _without_references(block: Block, name: Json) -> Block | None:
+    """A block without its references to the tool `name`; a result says so where nothing else is in it."""
+
+    def stays(part: Json) -> bool:
+        return not isinstance(part, dict) or (part.get("type"), part.get("tool_name")) != ("tool_reference", name)
+
+    value = block.value()
+    if not isinstance(value, dict) or not stays(value):
+        return None
+    content = value.get("content")
+    if isinstance(content, list):
+        told = {"type": "text", "text": f"[the tool {name} is not there any more]"}
+        content = [part for part in content if stays(part)] or [told]
+    elif isinstance(content, dict) and isinstance(content.get("tool_references"), list):
+        content = {**content, "tool_references": [part for part in content["tool_references"] if stays(part)]}
+    return block if content == value.get("content") else blocks.make(block.kind, {**value, "content": content})
+
+
+def _parts(block: Block) -> tuple[str, dict[str, Json], list[Json] | None]:
+    """The member of a result that holds its parts, the result, and the parts (None: it has none)."""
     value = block.value()
     key = "output" if isinstance(value, dict) and "output" in value else "content"
     content = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(content, list):
+    return key, value, content if isinstance(content, list) else None
+
+
+def _emptied(block: Block, parts: list[Json]) -> Block:
+    """A result with a line in the place of the images at `parts`, so that its other parts stay where they are."""
+    key, value, content = _parts(block)
+    note = {"type": "input_text" if key == "output" else "text", "text": "[image removed]"}
+    gone = {n for n in parts if isinstance(n, int)}
+    made = [
+        note if n in gone and isinstance(p, dict) and str(p.get("type")) in IMAGES else p
+        for n, p in enumerate(content or ())
+    ]
+    return block if content is None or made == content else blocks.make(block.kind, {**value, key: made})
+
+
+def _left_out(block: Block, goes: Callable[[object], bool], name: str) -> Block:
+    """A result without the parts whose kind `goes`; how many there were is said in their place."""
+    key, value, content = _parts(block)
+    if content is None:
         return block
     kept = [part for part in content if not (isinstance(part, dict) and goes(part.get("type")))]
     if len(kept) == len(content):

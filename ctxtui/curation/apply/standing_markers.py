@@ -9,16 +9,11 @@ block are one, the first of them, which lives the longer (facts §2).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from ctxtui.core.block import Item
-from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.applied import RAW, Applied, Edge
 from ctxtui.wire.cache_markers import takes_marker
-
-Edge = tuple[int, int]
-"""A raw position, and which block there: the index among those that edits put in before it, or `RAW`."""
-RAW: Final = 1 << 30
-"""The raw block of a position, not one that is put in before it."""
 
 Place = TypeVar("Place")
 Life = TypeVar("Life")
@@ -30,33 +25,23 @@ def carrier(back: Iterable[tuple[Place, Item]], dialect: str) -> Place | None:
     return next((place for place, item in back if takes_marker(item, dialect)), None)
 
 
-def edges_of(applied: Applied) -> list[Edge]:
-    """Where each of the items that leave stands."""
-    found: list[Edge] = []
-    here, order = -1, 0
-    for one in applied.items:
-        order = order + 1 if one.position == here else 0
-        here = one.position
-        found.append((here, RAW if one.node >= 0 else order))
-    return found
-
-
 def standing_markers(applied: Applied, had: Mapping[Edge, Life]) -> dict[Edge, Life]:
     """The markers that a request `had`, with their lifetimes, as they stand under the edits, in prompt order; those
     that a breakpoint edit takes off are not among them. On a block that nobody changed a marker is its client's own
     business."""
     found: dict[Edge, Life] = {}
     for edge in sorted(had):
-        if _is_off(applied, edge):
+        if is_off(applied, edge):
             continue
         own = edge[1] == RAW and edge[0] not in applied.changes
         place = edge if own else carrier(_back(applied, edge), applied.context.dialect)
-        if place is not None and not _is_off(applied, place):
+        if place is not None and not is_off(applied, place):
             found.setdefault(place, had[edge])
     return found
 
 
-def _is_off(applied: Applied, edge: Edge) -> bool:
+def is_off(applied: Applied, edge: Edge) -> bool:
+    """Whether a breakpoint edit takes the marker of a block off."""
     edit = applied.marks.get(edge[0]) if edge[1] == RAW else None
     return edit is not None and edit.given.get("on") is False
 

@@ -11,11 +11,11 @@ from ctxtui.curation.legality.tool_pairs import RoleRun, runs_of
 from ctxtui.curation.legality.violation import (
     EMPTY,
     FIRST,
-    IMAGES,
     LAST,
     PAIR,
     SYSTEM,
     THINKING,
+    THINKING_FIRST,
     Violation,
     listed,
     roles,
@@ -23,8 +23,6 @@ from ctxtui.curation.legality.violation import (
 
 _ROLES: Final = frozenset({"user", "assistant", "system"})
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-_IMAGES: Final = 600
-"""Images in one request (facts §1)."""
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
@@ -45,9 +43,20 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
     yield from _ending(body)
     yield from _systems(body, runs)
     yield from _system_prompt(body.get("system"))
-    images = sum(part.get("type") == "image" for run in runs for _, part in run.parts)
-    if images > _IMAGES:
-        yield Violation("$.messages", f"{images} images, the most is {_IMAGES}", IMAGES)
+    yield from _thinking_first(body, runs)
+
+
+def _thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
+    """With thinking enabled, the first answer after what a person said begins with thinking (facts §1)."""
+    thinking = body.get("thinking")
+    if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
+        return
+    said = [n for n, run in enumerate(runs) if any(part.get("type") != "tool_result" for _, part in run.parts)]
+    last = max((n for n in said if runs[n].role == "user"), default=len(runs))
+    path, part = next(((p, one) for run in runs[last + 1 :] for p, one in run.parts), ("", {}))
+    if part and part.get("type") not in _THINKING:
+        kind = part.get("type")
+        yield Violation(path, f"with thinking enabled the turn must begin with thinking, not {kind}", THINKING_FIRST)
 
 
 def prefilled(body: dict[str, Json]) -> Iterator[Violation]:
@@ -78,7 +87,7 @@ def _turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
                 yield Violation(path, "only the assistant thinks", THINKING)
             elif kind == "thinking" and not isinstance(part.get("signature"), str):
                 yield Violation(f"{path}.signature", "thinking must be signed", THINKING)
-            elif kind == "redacted_thinking" and not part.get("data"):
+            elif kind == "redacted_thinking" and not (isinstance(part.get("data"), str) and part["data"]):
                 yield Violation(f"{path}.data", "redacted thinking must hold its data", THINKING)
             if kind == "compaction" and part.get("content") == "":
                 yield Violation(f"{path}.content", "a compaction must not be empty")

@@ -8,8 +8,9 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
-from ctxtui.curation.apply.applied import Applied, AppliedItem
-from ctxtui.curation.apply.standing_markers import RAW, Edge, edges_of, standing_markers
+from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Edge
+from ctxtui.curation.apply.standing_markers import standing_markers
+from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.wire.cache_markers import with_markers
@@ -18,24 +19,27 @@ from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
 
 _PATH: Final = re.compile(r"^\$\.(messages|input|tools|system)(?:\[(\d+)\](?:\.content(?:\[(\d+)\])?)?)?")
+_CALL: Final = re.compile(r"^\$\.messages\[\d+\]\.tool_calls\[(\d+)\]")
+_PARAMS: Final = ("tool_choice", "thinking")
+"""Parameters that rules about blocks depend on."""
+
 _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
 
 
 def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:
     """What the provider would refuse in the context under its edits, message for message as it was recorded."""
     dialect = applied.context.dialect
-    leaving = zip(edges_of(applied), applied.items, strict=True)
+    leaving = zip(applied.edges, applied.items, strict=True)
     marked = [(edge, one) for edge, one in leaving if one.item.block.kind not in (NOT_RECORDED, UNREADABLE)]
     kept = [one for _, one in marked]
     body = _EMPTY["input" if dialect == RESPONSES else "messages"]
     plain = DIALECTS[dialect].decode_request(body, None).with_items([one.item for one in kept])
     value = canonical.loads(encode(_marked(plain, applied, [edge for edge, _ in marked])))
-    choice = applied.context.params.get("tool_choice")
-    if isinstance(value, dict) and choice is not None:
-        value["tool_choice"] = choice
+    if isinstance(value, dict):
+        value |= {key: given for key in _PARAMS if (given := applied.context.params.get(key)) is not None}
     found = [v for v in check(dialect, value, prefill=prefill) if not v.message.startswith("at least one")]
     places = _places(applied, kept)
-    return [PlacedViolation(one, _position(one.path, places)) for one in found]
+    return [PlacedViolation(one, _position(one.path, places, applied.context)) for one in found]
 
 
 def _marked(plain: Request, applied: Applied, kept: Sequence[Edge]) -> Request:
@@ -66,7 +70,7 @@ def _places(applied: Applied, kept: Sequence[AppliedItem]) -> dict[str, list[lis
     return found
 
 
-def _position(path: str, places: dict[str, list[list[int]]]) -> int:
+def _position(path: str, places: dict[str, list[list[int]]], context: Context) -> int:
     match = _PATH.match(path)
     if match is None or match[2] is None:
         return -1
@@ -75,6 +79,9 @@ def _position(path: str, places: dict[str, list[list[int]]]) -> int:
     if index >= len(groups):
         return -1
     group, part = groups[index], match[3]
+    if call := _CALL.match(path):
+        calls = [p for p in group if p >= 0 and is_call(context.items[p].block.kind)]
+        return calls[int(call[1])] if int(call[1]) < len(calls) else group[0]
     if part is not None and int(part) + 1 < len(group):
         return group[int(part) + 1]
     if part is None and path.endswith(".content") and len(group) > 1:

@@ -11,39 +11,51 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality import anthropic, markers, openai, tools
-from ctxtui.curation.legality.violation import SIZE, TEXT, Violation
+from ctxtui.curation.apply.block_text import clean
+from ctxtui.curation.legality import anthropic, encrypted, images, markers, openai, tools
+from ctxtui.curation.legality.violation import CHARACTERS, SIZE, Violation
 
 _NUL: Final = "\x00"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Every string in `body` with a character that is refused."""
+    """Every string in `body`, keys included, with a character that is refused."""
     yield from _walk(body, "$")
 
 
 def _walk(value: Json, path: str) -> Iterator[Violation]:
     if isinstance(value, str):
         if _NUL in value:
-            yield Violation(path, "text must not hold a NUL character", TEXT)
+            yield Violation(path, "text must not hold a NUL character", CHARACTERS)
         elif not value.isascii() and _SURROGATE.search(value):
-            yield Violation(path, "text must not hold half of a surrogate pair", TEXT)
+            yield Violation(path, "text must not hold half of a surrogate pair", CHARACTERS)
     elif isinstance(value, list):
         for n, item in enumerate(value):
             yield from _walk(item, f"{path}[{n}]")
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _walk(item, f"{path}.{key}")
+            inner = f"{path}.{clean(key)}"
+            yield from _walk(key, inner)
+            yield from _walk(item, inner)
 
 
 _Check = Callable[[dict[str, Json]], Iterator[Violation]]
 
 _CHECKS: Final[dict[str, tuple[_Check, ...]]] = {
-    "anthropic": (anthropic.violations, tools.anthropic, markers.anthropic, violations),
-    "openai_chat": (openai.chat_violations, tools.chat, markers.openai, violations),
+    "anthropic": (
+        anthropic.violations,
+        images.anthropic,
+        encrypted.anthropic,
+        tools.anthropic,
+        markers.anthropic,
+        violations,
+    ),
+    "openai_chat": (openai.chat_violations, images.openai, tools.chat, markers.openai, violations),
     "openai_responses": (
         openai.responses_violations,
+        images.openai,
+        encrypted.responses,
         tools.responses,
         markers.openai,
         violations,

@@ -28,10 +28,13 @@ _SAYS: Final = (
     (r"role .?system", violation.SYSTEM),
     (r"prompt is too long|maximum context length|context_length_exceeded|context window", TOO_LONG),
     (r"request_too_large|exceeds the maximum (?:size|allowed number of bytes)", TOO_LONG),
-    (r"image.{0,60}(?:exceed|dimension|size|support|invalid|process)|process image|pixels", violation.IMAGES),
+    (r"image.{0,60}(?:exceed|dimension|size|support|invalid|process|not match)|process image|pixels", violation.IMAGES),
+    (r"invalid .{0,60}image_url|base64-encoded", violation.IMAGES),
+    (r"tool.?reference", violation.REFERENCE),
+    (r"encrypted.?content", violation.ENCRYPTED),
     (r"required following item", violation.REASONING),
     (r"tool names must be unique|tools[.\[]\d.{0,40}name", violation.TOOL),
-    (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", violation.TEXT),
+    (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", violation.CHARACTERS),
 )  # fmt: skip
 _SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")

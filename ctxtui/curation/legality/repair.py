@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -11,16 +12,20 @@ from ctxtui.core.edit_kinds import BREAKPOINT, DROP, NOTE, REPLACE, STRIP
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.block_text import clean, has_words
-from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT
-from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
+from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT, REFUSED_CHARACTERS, TOOL_REFERENCES
+from ctxtui.curation.context import ASSISTANT, OPAQUE, THINKING, Context, is_call, is_result
 from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.faults import faults
+from ctxtui.curation.legality.tools import referred
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
 
 GO_ON: Final = "Please continue."
 ROUNDS: Final = 12
 """How often the mended context is looked at again: one mend may uncover the next fault."""
+
+_PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
+"""The part inside a message or result that a fault's path ends with."""
 
 
 class Mended(NamedTuple):
@@ -42,7 +47,11 @@ def repair(
     """Mends for what the provider would refuse in `context` under `log`, and for the faults that it has `told`."""
     made: list[Edit] = []
     first: list[PlacedViolation] = list(told)
+    here = faults(apply(context, log, rules), prefill=prefill)
     for fault in told:
+        # What is seen to break the rule that an error tells of is what it is about.
+        if any(f.violation.rule == fault.violation.rule for f in here):
+            continue
         made += [edit for edit in _mend(apply(context, log, rules), fault) if edit.id not in {e.id for e in made}]
     for number in range(ROUNDS):
         applied = apply(context, [*log, *made], rules)
@@ -68,16 +77,16 @@ def _not_both(mends: Sequence[Edit]) -> Iterator[Edit]:
 def _mend(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     mend = _MENDS.get(fault.violation.rule)
     if mend is not None:
-        yield from mend(applied, fault.position)
+        yield from mend(applied, fault)
 
 
 def _edit(context: Context, kind: str, positions: Sequence[int], **given: object) -> Edit:
     return make(kind, context.targets(positions), given, author=REPAIR)
 
 
-def _pairs(applied: Applied, position: int) -> Iterator[Edit]:
+def _pairs(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     """Calls and answers without counterpart go; what stands between a call and its answer is said after it."""
-    context = applied.context
+    context, position = applied.context, fault.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
     lone = [p for p in lone if p not in applied.changes]
     for p in lone:
@@ -123,9 +132,9 @@ def _said_after(context: Context, applied: Applied, texts: Sequence[int], after:
         yield _edit(context, NOTE, [after], text=clean(words), where="after")
 
 
-def _results_first(applied: Applied, position: int) -> Iterator[Edit]:
+def _results_first(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     """What a person said in front of results, in the same message or in one before it, is said after them."""
-    context = applied.context
+    context, position = applied.context, fault.position
     index = context.message_of[position]
     if index < 0:
         return
@@ -138,38 +147,38 @@ def _results_first(applied: Applied, position: int) -> Iterator[Edit]:
     yield from _said_after(context, applied, [p for p in said if not is_result(context.items[p].block.kind)], last)
 
 
-def _first(applied: Applied, position: int) -> Iterator[Edit]:
+def _first(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     context = applied.context
     if context.messages:
         words = "(The conversation goes on from here.)"
         yield _edit(context, NOTE, [context.messages[0].start], text=words, where="before")
 
 
-def _last(applied: Applied, position: int) -> Iterator[Edit]:
+def _last(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     yield _edit(applied.context, NOTE, [len(applied.context) - 1], text=GO_ON, where="after")
 
 
-def _drop(applied: Applied, position: int) -> Iterator[Edit]:
-    if position >= 0:
-        yield _edit(applied.context, DROP, [position])
+def _drop(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    if fault.position >= 0:
+        yield _edit(applied.context, DROP, [fault.position])
 
 
-def _thinking(applied: Applied, position: int) -> Iterator[Edit]:
-    if position >= 0:
-        yield _edit(applied.context, STRIP, [position])
+def _thinking(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    if fault.position >= 0:
+        yield _edit(applied.context, STRIP, [fault.position])
 
 
-def _markers(applied: Applied, position: int) -> Iterator[Edit]:
+def _markers(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     """The marker that is wrong goes; of too many those that are neither first nor among the last."""
-    context = applied.context
+    context, position = applied.context, fault.position
     standing = [p for p in sorted(context.markers) if p not in applied.marks]
     wrong = [position] if position in context.markers else standing[1 : len(standing) - (MOST_MARKERS - 1)]
     for p in wrong:
         yield _edit(context, BREAKPOINT, [p], on=False)
 
 
-def _text(applied: Applied, position: int) -> Iterator[Edit]:
-    context = applied.context
+def _text(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    context, position = applied.context, fault.position
     if position < 0:
         return
     block = context.items[position].block
@@ -179,17 +188,46 @@ def _text(applied: Applied, position: int) -> Iterator[Edit]:
         yield _edit(context, DROP, [position])
 
 
-def _images(applied: Applied, position: int) -> Iterator[Edit]:
+def _characters(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    """Signs in the place of characters that are refused; what its provider signed goes."""
+    context, position = applied.context, fault.position
+    if position < 0:
+        return
+    if context.items[position].block.kind in OPAQUE - THINKING:
+        yield _edit(context, DROP, [position])
+    else:
+        yield _edit(context, STRIP, [position], what=REFUSED_CHARACTERS)
+
+
+def _images(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     """The image that is wrong; else the oldest ones, a tenth of all."""
-    context = applied.context
+    context, position = applied.context, fault.position
     left = [p for p in context.images if p not in applied.changes]
-    for p in [position] if position in left else left[: max(1, len(left) // 10)]:
-        yield _edit(context, STRIP, [p], what="images")
+    inside = _PART.search(fault.violation.path)
+    if position >= 0 and inside is not None and is_result(context.items[position].block.kind):
+        yield _edit(context, STRIP, [position], what="images", parts=[int(inside[1])])
+    elif position >= 0 and position not in context.images and inside is not None:
+        yield _edit(context, DROP, [position])
+    else:
+        for p in [position] if position in left else left[: max(1, len(left) // 10)]:
+            yield _edit(context, STRIP, [p], what="images")
 
 
-def _error(applied: Applied, position: int) -> Iterator[Edit]:
-    if position >= 0:
-        yield _edit(applied.context, STRIP, [position], what=ALL_BUT_TEXT)
+def _references(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    """References to the tool that a fault names."""
+    context, held = applied.context, dict[str, list[int]]()
+    for p, item in enumerate(context.items):
+        if b"tool_reference" in item.block.body:
+            for _, name in referred(item.block.value()):
+                held.setdefault(name, []).append(p)
+    for name, positions in held.items():
+        if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", fault.violation.message):
+            yield _edit(context, STRIP, positions, what=TOOL_REFERENCES, name=name)
+
+
+def _error(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    if fault.position >= 0:
+        yield _edit(applied.context, STRIP, [fault.position], what=ALL_BUT_TEXT)
 
 
 def all_thinking(context: Context, start: int = 0) -> list[Edit]:
@@ -201,7 +239,7 @@ def all_thinking(context: Context, start: int = 0) -> list[Edit]:
     ]
 
 
-_MENDS: Final[dict[str, Callable[[Applied, int], Iterator[Edit]]]] = {
+_MENDS: Final[dict[str, Callable[[Applied, PlacedViolation], Iterator[Edit]]]] = {
     violation.PAIR: _pairs,
     violation.RESULTS_FIRST: _results_first,
     violation.FIRST: _first,
@@ -212,8 +250,12 @@ _MENDS: Final[dict[str, Callable[[Applied, int], Iterator[Edit]]]] = {
     violation.MARKERS: _markers,
     violation.TOOL: _drop,
     violation.TEXT: _text,
+    violation.CHARACTERS: _characters,
     violation.IMAGES: _images,
     violation.ERROR: _error,
     violation.REASONING: _drop,
+    violation.ENCRYPTED: _drop,
+    violation.REFERENCE: _references,
+    violation.THINKING_FIRST: _last,
     violation.TWICE: _drop,
 }

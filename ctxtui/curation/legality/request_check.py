@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.apply.standing_markers import RAW, edges_of, standing_markers
+from ctxtui.curation.apply.applied import RAW, Applied
+from ctxtui.curation.apply.standing_markers import standing_markers
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.provider_rules import BINDING_BETA
@@ -73,7 +73,7 @@ def _with_its_markers(recorded: Request, applied: Applied) -> Request:
     standing = standing_markers(applied, had)
     has = {one.item for one in request.markers}
     changes: dict[int, str | None] = {}
-    for index, edge in enumerate(edges_of(applied)):
+    for index, edge in enumerate(applied.edges):
         # One that stands where it stood stays as it is spelled.
         if (edge in standing) != (index in has):
             changes[index] = standing.get(edge)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import TOOL, Violation, listed
+from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation, listed
 
 _ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 _OPENAI: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
@@ -80,9 +80,32 @@ def _choice(
 
 
 def _references(body: dict[str, Json], names: set[str]) -> Iterator[Violation]:
-    for n, message in enumerate(listed(body.get("messages"))):
-        for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None)):
-            for k, one in enumerate(listed(part.get("content") if isinstance(part, dict) else None)):
-                if isinstance(one, dict) and one.get("type") == "tool_reference" and one.get("tool_name") not in names:
-                    path = f"$.messages[{n}].content[{m}].content[{k}]"
-                    yield Violation(path, f"there is no tool {one.get('tool_name')!r}")
+    """References to tools that are not there. Where no tools are recorded, those that were called and worked are."""
+    parts = [
+        (f"$.messages[{n}].content[{m}]", part)
+        for n, message in enumerate(listed(body.get("messages")))
+        for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None))
+        if isinstance(part, dict)
+    ]
+    told = "there is no tool" if names else "nothing shows that there is a tool"
+    if not names:
+        failed = {str(part.get("tool_use_id")) for _, part in parts if part.get("is_error") is True}
+        calls = [part for _, part in parts if part.get("type") == "tool_use" and str(part.get("id")) not in failed]
+        names = {str(call.get("name")) for call in calls}
+    for path, part in parts:
+        for spot, name in referred(part, path):
+            if name not in names:
+                yield Violation(spot, f"{told} {name!r}", REFERENCE)
+
+
+def referred(value: Json, path: str = "") -> Iterator[tuple[str, str]]:
+    """The references to tools in a block that stands at `path`: where each is, and the tool's name."""
+    if not isinstance(value, dict):
+        return
+    if value.get("type") == "tool_reference":
+        yield path, str(value.get("tool_name"))
+    key, content = "content", value.get("content")
+    if isinstance(content, dict):
+        key, content = "content.tool_references", content.get("tool_references")
+    for n, one in enumerate(listed(content)):
+        yield from referred(one, f"{path}.{key}[{n}]")

@@ -14,7 +14,6 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.edit import USER, Edit, in_force, make
 from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
 from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing
 from ctxtui.curation.price.dependence import Literals
@@ -76,12 +75,7 @@ class PolicyContext:
     @cached_property
     def applied(self) -> Applied:
         """What the edits make of the context."""
-        if self.known is not None:
-            return self.known
-        if self.parent is None:
-            return apply(self.context, self.log, self.rules)
-        before = self.parent.log
-        return apply_further(self.parent.applied, before, self.log[len(before) :], self.rules)
+        return self.known or apply(self.context, self.log, self.rules)
 
     def so_far(self) -> Earlier:
         """What was worked out of this situation."""
@@ -99,7 +93,7 @@ class PolicyContext:
     @cached_property
     def changed(self) -> list[int]:
         """The positions at which the edits may make something else of the context than they did before."""
-        before = self.parent or self.earlier
+        before = self.earlier
         return differing(before.applied.changes if before is not None else {}, self.applied.changes)
 
     @cached_property
@@ -174,7 +168,7 @@ class PolicyContext:
     @cached_property
     def freed(self) -> int:
         """Tokens that the edits free, those of what they put in taken off."""
-        before = self.parent or self.earlier
+        before = self.earlier
         changes, inserts = self.applied.changes, self.applied.inserts
         if before is None or before.freed is None:
             return sum(self.tokens(p) - self.size(p) for p in changes) - self._put_in(inserts)
@@ -206,12 +200,11 @@ class PolicyContext:
     @cached_property
     def left(self) -> list[int]:
         """The indexes of the messages of which something is left."""
-        messages, before = self.context.messages, self.parent or self.earlier
+        messages, before = self.context.messages, self.earlier
         if before is None or before.left is None:
             return [index for index, message in enumerate(messages) if not self.is_out(message)]
         index_of = self.context.message_of
-        length = len(self.context) if self.parent is not None or self.earlier is None else self.earlier.length
-        last = next((index_of[p] for p in range(length - 1, -1, -1) if index_of[p] >= 0), -1)
+        last = next((index_of[p] for p in range(before.length - 1, -1, -1) if index_of[p] >= 0), -1)
         looked_at = {index_of[p] for p in self.changed if index_of[p] >= 0}
         looked_at.update(range(last + 1, len(messages)))
         if not looked_at:

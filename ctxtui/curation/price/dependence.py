@@ -7,8 +7,8 @@ says a literal of it that stood nowhere else before.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.canonical import Json
-from ctxtui.curation.apply.applied import Applied, BlockChange
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import THINKING, Context
 
 SHORTEST: Final = 6
@@ -146,76 +146,14 @@ def quotes(known: Literals, applied: Applied, most: int = 200) -> list[Quote]:
 
     Not counted: what still stands in front of the one who quotes it, also in a summary that an edit put in.
     """
-    return QuotesUnder(known).of(applied, most)
-
-
-class QuotesUnder:
-    """The quotes of what edits take away, worked out from those of the edits that were asked about before: only what is
-    changed otherwise is gone through. `known` are the literals of the context."""
-
-    def __init__(self, known: Literals) -> None:
-        self._known = known
-        self._begin()
-
-    def _begin(self) -> None:
-        self._read = self._known.count
-        self._changes: Mapping[int, BlockChange] = {}
-        self._new: frozenset[str] = _NONE
-        """What edits put in says."""
-        self._gone: dict[int, frozenset[str]] = {}
-        """The literals that go with the block at each position."""
-        self._places: dict[str, list[int]] = {}
-        """The positions from which each of them goes, in order."""
-        self._quotes: dict[str, list[tuple[int, int, str, Quote]]] = {}
-        self._order: list[tuple[int, int, str, Quote]] = []
-        """All quotes, in their order."""
-
-    def of(self, applied: Applied, most: int = 200) -> list[Quote]:
-        """As `quotes`."""
-        if self._read != self._known.count:
-            self._begin()
-        before, changes = self._changes, applied.changes
-        new = frozenset(x for one in applied.inserts for item in one.items for x in self._known.said(item.block))
-        others = set(new ^ self._new)
-        for position, change in changes.items():
-            was = before.get(position)
-            if was is not change and was != change:
-                others |= self._go(position, change)
-        for position in before.keys() - changes.keys():
-            others |= self._go(position, None)
-        self._changes, self._new = changes, new
-        for literal in others:
-            self._again(literal)
-        return [quote for *_, quote in self._order[:most]]
-
-    def _go(self, position: int, change: BlockChange | None) -> frozenset[str]:
-        """Let that be changed at `position`: the literals that go from there now and did not, or the other way."""
-        known, was, goes = self._known, self._gone.pop(position, _NONE), _NONE
-        if change is not None:
-            still = known.said(change.after) if change.after is not None else _NONE
-            goes = (known.of(position) & known.repeated) - still
-        if goes:
-            self._gone[position] = goes
-        for literal in was - goes:
-            self._places[literal].remove(position)
-        for literal in goes - was:
-            insort(self._places.setdefault(literal, []), position)
-        return was ^ goes
-
-    def _again(self, literal: str) -> None:
-        """Work out anew who quotes `literal`."""
-        order, gone = self._order, self._places.get(literal)
-        for one in self._quotes.pop(literal, ()):
-            del order[bisect_left(order, one)]
-        if gone and literal not in self._new:
-            found = [
-                (-len(quote.by), quote.position, literal, quote)
-                for quote in _quoting(literal, self._known.places(literal), gone)
-            ]
-            for one in found:
-                insort(order, one)
-            if found:
-                self._quotes[literal] = found
+    new = {x for one in applied.inserts for item in one.items for x in known.said(item.block)}
+    gone: dict[str, list[int]] = {}
+    for position, change in sorted(applied.changes.items()):
+        still = known.said(change.after) if change.after is not None else _NONE
+        for literal in (known.of(position) & known.repeated) - still - new:
+            gone.setdefault(literal, []).append(position)
+    found = (quote for literal, places in gone.items() for quote in _quoting(literal, known.places(literal), places))
+    return nsmallest(most, found, key=lambda one: (-len(one.by), one.position, one.literal))
 
 
 def _quoting(literal: str, places: Sequence[int], gone: Sequence[int]) -> Iterator[Quote]:

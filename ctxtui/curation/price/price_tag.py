@@ -6,24 +6,21 @@ The first request pays for what must be written again, the second shows what eve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import ceil
 from typing import Final, NamedTuple
 
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import PrefixEnd, RequestEnds
+from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.edit import Edit
 from ctxtui.core.usage import FRESH, WRITES, Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.closure import BOUND
-from ctxtui.curation.price.dependence import Literals, Lost, Quote, QuotesUnder, lost
+from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
+from ctxtui.curation.price.edited_prompt import Count, edited_prompt, last_spoken
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.curation.price.sent_path import SentPath
-from ctxtui.curation.price.staged_context import Count, KnownSteps, StagedContext
-from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
 from ctxtui.wire.grammars import RESPONSES
 
@@ -42,36 +39,24 @@ Charge = Callable[[Usage, float], float | None]
 @dataclass(frozen=True)
 class PriceQuestion:
     """The next request without the staged edits: the caches as they are, its `prompt`, what usage costs, and the time
-    `now` (Unix seconds; for a recording the time of the call shown). `path` says where the nodes of a prompt under
-    edits that are applied already stand (None: it is the raw one), and `raw` is then the request without any edit.
-    `sent` is how many raw blocks were sent before (None: not known), `parts_at` the raw position from which the request
-    is another one than what was sent last (None: it goes on), and `kept` what a request would read that goes on there
-    (tokens; None: as this one). Keep it for as long as these hold: what is worked out about them is kept with it."""
+    `now` (Unix seconds; for a recording the time of the call shown). `place` gives where requests like it end, `nodes`
+    are its blocks where edits are applied already (empty: the raw ones). `sent` is how many raw blocks were sent before
+    (None: not known), `parts_at` the raw position from which the request is another one than what was sent last (None:
+    it goes on), and `kept` what a request would read that goes on there (tokens; None: as this one). Keep it for as
+    long as these hold: what is worked out about them is kept with it."""
 
     simulator: Simulator
     prompt: CachedPrompt
     charge: Charge
     now: float
     _: KW_ONLY
-    path: SentPath | None = None
-    raw: Front | None = None
-    place: RequestEnds | None = None
-    """Gives the last place of the request that ends at a node."""
+    place: RequestEnds
+    nodes: Sequence[int] = ()
     sent: int | None = None
     parts_at: int | None = None
     kept: int | None = None
     floors: tuple[int, int] = (0, 0)
     """Tokens at the front that are read anyway: while what was sent is cached, and when it is not any more."""
-
-    @cached_property
-    def trail(self) -> list[PrefixEnd]:
-        """The places of the prompt, from the front on."""
-        return trail_of(self.prompt)
-
-    def earlier(self, node: int) -> list[PrefixEnd]:
-        """The places of the request that ends at `node`."""
-        assert self.place is not None
-        return list(self.place(node).back())[::-1]
 
     @cached_property
     def read(self) -> int:
@@ -209,38 +194,6 @@ class PriceTag:
         return min(known)[1] if known else 0
 
 
-class KnownPrice:
-    """What a price tag was made of, for that of the edits that come next: only what these do otherwise is gone through.
-    It holds for one `PriceQuestion` and one way of counting."""
-
-    def __init__(self) -> None:
-        self.steps = KnownSteps()
-        self._literals: Literals | None = None
-        self._quotes: dict[bool, QuotesUnder] = {}
-        self._lost: tuple[int, dict[str, tuple[Edit, list[Lost]]]] = 0, {}
-
-    def _begin(self, literals: Literals) -> None:
-        if self._literals is not literals or self._lost[0] != literals.count:
-            self._literals, self._quotes, self._lost = literals, {}, (literals.count, {})
-
-    def quotes(self, literals: Literals, applied: Applied, *, staged: bool) -> list[Quote]:
-        """The quotes of what goes under `applied`: with what is `staged`, or without."""
-        self._begin(literals)
-        found = self._quotes.get(staged)
-        if found is None:
-            found = self._quotes[staged] = QuotesUnder(literals)
-        return found.of(applied)
-
-    def lost(self, literals: Literals, after: Applied, edit: Edit) -> list[Lost]:
-        """What a summary does not say any more."""
-        self._begin(literals)
-        known = self._lost[1].get(edit.id)
-        if known is None or known[0] != edit:
-            covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
-            known = self._lost[1][edit.id] = edit, lost(literals, covered, str(edit.given.get("text") or ""))
-        return known[1]
-
-
 def price_tag(
     before: Applied,
     after: Applied,
@@ -248,42 +201,34 @@ def price_tag(
     count: Count,
     counted: tuple[RequestCount, RequestCount],
     literals: Literals | None = None,
-    known: KnownPrice | None = None,
 ) -> PriceTag:
     """The tag of the edits in `after` that `before` does not have; `asked` is the request under `before`. `count` gives
     the tokens of a block as the lengths of `asked` have it, `counted` counts a whole request, `literals` are those of
-    the context (None: quotes are left out), `known` remembers what the tag is made of for the next one."""
-    known = KnownPrice() if known is None else known
-    front = Front(before, asked.trail, asked.path or SentPath(after.context))
-    earlier = asked.earlier if asked.place is not None else None
-    prompt, staged = staged_prompt(asked.prompt, front, after, count, asked.raw, earlier, known.steps)
-    shared = asked.prompt.total if staged.first is None else staged.upto(staged.first - 1)
-    moments = tuple(_moments(asked, prompt, shared))
+    the context (None: quotes are left out)."""
+    prompt, lengths = edited_prompt(asked.prompt, asked.place, before, after, count, asked.nodes)
+    moments = tuple(_moments(asked, prompt, lengths.shared))
     tag = PriceTag(
         without=counted[0],
         under=counted[1],
         foretold=asked.prompt.total,
         foretold_under=prompt.total,
-        parts_at=staged.first,
+        parts_at=lengths.first,
         markers=len(prompt.marks),
-        breakage=breakage(asked, moments[0].read, staged.first),
+        breakage=breakage(asked, moments[0].read, lengths.first),
         moments=moments,
-        thinking_lost=_thinking_lost(before, after, staged),
+        thinking_lost=_thinking_lost(asked.prompt, before, after, lengths.first, count),
         repairs=_repairs(before, after),
         refused=after.refused,
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
     )
-    return tag if literals is None else with_quotes(tag, before, after, literals, known)
+    return tag if literals is None else with_quotes(tag, before, after, literals)
 
 
-def with_quotes(
-    tag: PriceTag, before: Applied, after: Applied, literals: Literals, known: KnownPrice | None = None
-) -> PriceTag:
-    """The tag of the edits in `after` that `before` does not have, with what quotes what goes; `known` as there."""
-    known = KnownPrice() if known is None else known
-    found = tuple(_quotes(before, after, literals, known))
-    return replace(tag, quotes=found, lost=tuple(_lost(before, after, literals, known)))
+def with_quotes(tag: PriceTag, before: Applied, after: Applied, literals: Literals) -> PriceTag:
+    """The tag of the edits in `after` that `before` does not have, with what quotes what goes."""
+    found = tuple(_quotes(before, after, literals))
+    return replace(tag, quotes=found, lost=tuple(_lost(before, after, literals)))
 
 
 def breakage(asked: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
@@ -345,36 +290,36 @@ def pays_back(once: float | None, per_call: float | None) -> int | None:
     return ceil(once / -per_call) if per_call < 0 else None
 
 
-def _thinking_lost(before: Applied, after: Applied, staged: StagedContext) -> int:
-    """Tokens of thinking that goes because it was bound to what changed: taken out by repair, or withheld by a
-    provider that does so silently (OpenAI, facts §4)."""
-    found = sum(staged.own(p) for p, change in after.changes.items() if change.why == BOUND and p not in before.changes)
-    found += sum(staged.own(p) for p in after.withheld if p not in before.withheld)
-    if after.context.dialect == RESPONSES and staged.first is not None:
-        behind = (p for p in after.context.thinking if p > staged.first and p not in after.changes)
-        found += sum(staged.own(p) for p in behind)
-    return found
+def _thinking_lost(base: CachedPrompt, before: Applied, after: Applied, first: int | None, count: Count) -> int:
+    """Tokens of thinking that goes because it was bound to what changed, from `first` on: taken out by repair, or
+    withheld by a provider that does so silently (OpenAI, facts §4)."""
+    context = after.context
+    lost = [p for p, change in after.changes.items() if change.why == BOUND and p not in before.changes]
+    lost += [p for p in after.withheld if p not in before.withheld]
+    if context.dialect == RESPONSES and first is not None:
+        lost += [p for p in context.thinking if p > first and p not in after.changes]
+    spoken = last_spoken(after) if lost and base.rules.strips else 0
+    return sum(count(context.items[p].block) for p in lost if p >= spoken)
 
 
 def _repairs(before: Applied, after: Applied) -> int:
     """The blocks that repairs take out or change, headers of messages too, besides those before."""
-    if not before.changes:
-        return after.went_along[0]
     return sum(change.repaired for position, change in after.changes.items() if position not in before.changes)
 
 
-def _quotes(before: Applied, after: Applied, literals: Literals, known: KnownPrice) -> list[Quote]:
-    found = known.quotes(literals, after, staged=True)
+def _quotes(before: Applied, after: Applied, literals: Literals) -> list[Quote]:
+    found = quotes(literals, after)
     if not before.touched:
         return found
-    had = {(quote.literal, quote.position) for quote in known.quotes(literals, before, staged=False)}
+    had = {(quote.literal, quote.position) for quote in quotes(literals, before)}
     return [quote for quote in found if (quote.literal, quote.position) not in had]
 
 
-def _lost(before: Applied, after: Applied, literals: Literals, known: KnownPrice) -> list[Lost]:
+def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
     found: list[Lost] = []
     said = {one.edit.id for one in before.inserts}
     for edit in {one.edit.id: one.edit for one in after.inserts}.values():
         if edit.does.stands_for and edit.id not in said:
-            found += known.lost(literals, after, edit)
+            covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
+            found += lost(literals, covered, str(edit.given.get("text") or ""))
     return found

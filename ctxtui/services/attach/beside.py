@@ -14,6 +14,7 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.control import ask_all
+from ctxtui.services.recordings.open import load
 
 OUTSIDE: Final = (
     "--split opens the inspector beside the program inside tmux only: `ctxtui` in another terminal shows it"
@@ -65,8 +66,6 @@ def main(folder: str, run: str, pid: str) -> None:
 
 def _shows(path: Path) -> bool:
     """Whether there is anything in a recording yet: a request that was answered, or one that is held."""
-    from ctxtui.services.recordings.open import load
-
     try:
         load(path, own="")
     except CtxtuiError:

@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.attach.otlp import address, headers_of
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.open import load
+from ctxtui.services.recordings.recording import Loaded
 
 EVERY: Final = 1.0
 """Seconds between looks at the recordings."""
@@ -45,8 +48,6 @@ class OtlpFeed:
     _begun: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:
-        from ctxtui.services.attach.otlp import address, headers_of
-
         headers_of(address(self.url), self.settings, os.environ)
         self._thread = threading.Thread(target=self._work, name="ctxtui otlp", daemon=True)
         self._thread.start()
@@ -82,8 +83,6 @@ class OtlpFeed:
 def make() -> Callable[[tuple[str, Settings, bool, list[str], float]], Fed]:
     """What the child answers with."""
     from ctxtui.services.attach.otlp import Exporter
-    from ctxtui.services.recordings.open import load
-    from ctxtui.services.recordings.recording import Loaded
 
     open_: dict[str, Loaded] = {}
     told: set[tuple[str, str]] = set()

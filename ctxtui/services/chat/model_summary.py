@@ -13,10 +13,10 @@ from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.applied import leaving
 from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
-from ctxtui.curation.price.sent_path import leaving
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
 from ctxtui.dataclasses import dataclass
 from ctxtui.providers.sdk_client import SdkLine

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.agent.conversation import Draft
+from ctxtui.analysis.book import Book
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.prompt import CachedPrompt
@@ -19,17 +20,13 @@ from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass, replace
+from ctxtui.pricing.price import Cost
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.pricing import Pricer
 from ctxtui.tokens.weights import tokens
 from ctxtui.wire.request import Request
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.book import Book
-    from ctxtui.pricing.price import Cost
-    from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.counting.counting import Counter
-    from ctxtui.services.counting.pricing import Pricer
-
 
 _EARLIER: Final = 20
 """Calls of a chat that goes on that are looked at for what they have left in the cache."""

@@ -23,11 +23,10 @@ from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.applied import Applied, leaving
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
-from ctxtui.curation.price.sent_path import leaving
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import rates

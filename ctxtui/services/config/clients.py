@@ -147,6 +147,21 @@ def _gemini_cli(env: Env) -> Iterator[RecordingPlace]:
         yield RecordingPlace(home / ".gemini", f"tmp/*/chats/{pattern}")
 
 
+def _qwen_code(env: Env) -> Iterator[RecordingPlace]:
+    named = env.get("QWEN_RUNTIME_DIR")
+    home = Path(named).expanduser() if named else _moved(env, "QWEN_HOME", ".qwen")
+    yield RecordingPlace(home, "projects/*/chats/*.jsonl")
+
+
+def _kimi_code(env: Env) -> Iterator[RecordingPlace]:
+    # Files of subagents stand beside that of the main agent, whose session they belong to.
+    yield RecordingPlace(_moved(env, "KIMI_CODE_HOME", ".kimi-code"), "sessions/*/*/agents/main/wire.jsonl")
+
+
+def _continue(env: Env) -> Iterator[RecordingPlace]:
+    yield RecordingPlace(_moved(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",))
+
+
 def _copilot_cli(env: Env) -> Iterator[RecordingPlace]:
     homes = [_moved(env, "COPILOT_HOME", ".copilot")]
     if env.get("XDG_STATE_HOME") and not env.get("COPILOT_HOME"):
@@ -234,6 +249,18 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
         name="gemini-cli", source="gemini cli", places=_gemini_cli, variables=("GEMINI_CLI_HOME",), copies=True,
         named_for=_gemini_names, told_in=".project_root", commands=frozenset({"gemini"}), packages=("gemini-cli",),
         projects=lambda env: _moved(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
+    ),
+    KnownClient(
+        name="qwen-code", source="qwen code", places=_qwen_code, variables=("QWEN_HOME", "QWEN_RUNTIME_DIR"),
+        commands=frozenset({"qwen"}), packages=("@qwen-code/qwen-code",),
+    ),
+    KnownClient(
+        name="kimi-code", source="kimi code", places=_kimi_code, variables=("KIMI_CODE_HOME",),
+        commands=frozenset({"kimi"}), packages=("@moonshot-ai/kimi-code",),
+    ),
+    KnownClient(
+        name="continue", source="continue cli", places=_continue, variables=("CONTINUE_GLOBAL_DIR",),
+        commands=frozenset({"cn"}), packages=("@continuedev/cli",),
     ),
     KnownClient(
         name="copilot-cli", source="copilot cli", places=_copilot_cli, variables=("COPILOT_HOME",), copies=True,

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.services.config.config import Origin
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.tokens.models import plain_id
-
-if TYPE_CHECKING:
-    from ctxtui.services.config.config import Origin
 
 
 def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:

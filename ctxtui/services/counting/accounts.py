@@ -8,12 +8,14 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.misses import Misses, MissFinder, finder_of, misses_by
 from ctxtui.analysis.context_window import context_window
+from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
 from ctxtui.analysis.money.savings import cures
 from ctxtui.analysis.money.spending import SpendingRow, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.core.call import COPIED_BY, Call, Fidelity
+from ctxtui.analysis.read.searches import Searches, unseen
+from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
@@ -25,6 +27,10 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.preview import telling
+from ctxtui.wire.request import Request
+
+_ELSEWHERE: Final = frozenset({"previous_response_id", "conversation"})
+"""Parameters of a request that name a context which it does not hold."""
 
 DEAREST: Final = 10
 """Blocks that a statement names."""
@@ -87,8 +93,21 @@ class Account:
     def most_usd(self) -> float | None:
         """USD that the session can have cost at most; None where nothing bounds it."""
         calls = self.session.calls.values()
-        most = [most_usd(call, self.costs[call.id], self.book.card(call.model), self.table) for call in calls]
+        searches = Searches(self.session)
+        most = [
+            most_usd(call, self.costs[call.id], self.book.card(call.model), self.table, self._most_held(call, searches))
+            for call in calls
+        ]
         return None if None in most else sum(usd for usd in most if usd is not None)
+
+    def _most_held(self, call: Call, searches: Searches) -> int | None:
+        """The most tokens that the recorded request of `call` can be; None where something of it is not on record."""
+        if not call.answered_in_part or call.fidelity != Fidelity.WIRE or call.skeleton is None:
+            return None
+        if not _ELSEWHERE.isdisjoint(Request((), call.skeleton).params):
+            return None
+        got = figures(self.book, replace(call, usage=None))
+        return got.hi if got.counted and not unseen(searches, self.session.tree, call) else None
 
     def rates(self, call: Call) -> Rates | None:
         """What a token of a call costs; None where no price is known."""
@@ -121,7 +140,7 @@ def _input(call: Call) -> int:
 
 def _slim(call: Call) -> Call:
     made = replace(essence(call), first_byte=call.first_byte)
-    return replace(made, extra={**made.extra, COPIED_BY: call.extra[COPIED_BY]}) if call.is_copy else made
+    return replace(made, extra=made.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
 
 
 def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:

@@ -170,9 +170,9 @@ def asked_under(
         return round(weigh(measure(block)))
 
     charge = terms((found if call.edited else raw).prompt.total)
-    parts, sent = under.parts_at(call, raw.prompt, count), question(replay, tree, call, head, raw, charge).sent
-    asked = replace(under.asked(call, raw, found, charge, count), sent=sent, parts_at=parts)
-    if parts is not None:
+    sent = question(replay, tree, call, head, raw, charge).sent
+    asked = replace(under.asked(call, raw, found, charge, count), sent=sent)
+    if asked.parts_at is not None:
         asked = replace(asked, kept=_kept(replay, call, asked.now))
     if not call.edited:
         # What is foretold of a request that no call has gone before is what its own blocks come to.

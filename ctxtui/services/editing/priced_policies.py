@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_log import MISS, unapplied
@@ -12,9 +11,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
-
-if TYPE_CHECKING:
-    from ctxtui.services.editing.overlay import ThreadEdits
+from ctxtui.services.editing.overlay import ThreadEdits
 
 Price = Callable[["Applied"], "PriceTag"]
 """The tag of the next request under other edits than those that are applied."""

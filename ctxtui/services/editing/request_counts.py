@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
 from ctxtui.core.block import Block
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.curation.price.stretches import KnownStretches
+from ctxtui.services.study.study import Study
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.views.model.scene import Scene
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.request_counts import CountingTerms
-    from ctxtui.services.study.study import Study
 
 _KEPT: Final = 4
 """Counts that are kept: of the request without edits, under the applied ones, under the staged ones."""
@@ -25,14 +22,10 @@ class RequestCounts:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._known: list[tuple[Applied, object, RequestCount]] = []
-        self._stretches: tuple[object, KnownStretches] = (None, KnownStretches())
         self._terms: tuple[object, CountingTerms | None] = (None, None)
 
     def of(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
-        # Imported here: a screen has its first frame before any figure is asked for.
-        from ctxtui.analysis.request_counts import count_under, counting_terms
-
         study, call = self._study, scene.call
         figures = scene.figures
         key = (call.id, study.book.version, figures.context_tokens, figures.not_recorded, figures.attached)
@@ -50,18 +43,12 @@ class RequestCounts:
             return NOTHING if found is None else found
 
         of = (applied.context.head, applied.context, study.book.cumulated(call.model), study.book.version)
-        # The request without edits has none.
-        stretches = KnownStretches() if self._stretches[0] != of or not applied.touched else self._stretches[1]
         if self._terms[0] != (key, of) or self._terms[1] is None:
             self._terms = (key, of), counting_terms(study.book, call, applied.context)
         assert self._terms[1] is not None
-        made = count_under(self._terms[1], applied, measure, stretches)
+        made = count_under(self._terms[1], applied, measure)
         if waiting:
-            # They were made of what is not known yet.
-            self._stretches = (None, KnownStretches())
             return None
-        if applied.touched:
-            self._stretches = of, stretches
         self._known = [*self._known[1 - _KEPT :], (applied, key, made)]
         return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.cache.next_call import Coming, coming_with
 from ctxtui.analysis.call_choice import ChosenCall
@@ -15,35 +15,28 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.continued import apply_further
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, KnownPrice, PriceTag, breakage, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.rest_of_session import RestOfSession
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.dataclasses import replace
+from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.later_calls import rest_under
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
+from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.editing.request_counts import RequestCounts
 from ctxtui.services.study.study import Study
-from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 from ctxtui.wire.grammars import GRAMMARS
 
-if TYPE_CHECKING:
-    from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
-
-
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
-_FATES: Final = 20_000
-"""Fates of blocks that are remembered."""
 _EARLIER_STATES: Final = 8
 """States of the edit log before the present one that are tried for the one a call left under."""
 
@@ -64,7 +57,6 @@ class StagingArea:
         self._context: Context | None = None
         self._reading: tuple[object, int] | None = None
         self._applied: tuple[object, Applied] | None = None
-        self._grown: tuple[object, tuple[Edit, ...]] | None = None
         self._base: tuple[object, Applied] | None = None
         self._plain: tuple[object, Applied] | None = None
         self._under: Staging | None = None
@@ -72,11 +64,8 @@ class StagingArea:
         self._tag: tuple[object, PriceTag] | None = None
         self._sizes: tuple[Next | None, dict[str, int]] = None, {}
         """Tokens of blocks as the next request has them, which is asked for with every edit."""
-        self._priced = KnownPrice()
-        """What the last tag was made of, for the same request."""
         self._rest: tuple[object, RestOfSession | None] | None = None
         self._counts = RequestCounts(study)
-        self._fates: tuple[object, KnownFates] = (None, KnownFates())
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> Next | None:
@@ -161,7 +150,7 @@ class StagingArea:
         context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
         if self._applied is None or self._applied[0] != key:
-            self._applied = key, self._staged(context, overlay, model)
+            self._applied = key, self._apply(context, overlay.in_force, model)
         applied, base = self._applied[1], self.before(scene)
         sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
         under = self._under
@@ -179,7 +168,6 @@ class StagingArea:
             head=head,
             under=under,
             count=partial(self.counted, scene),
-            known=self._known_fates(scene, context, head),
             sent=self.sent_blocks(scene),
         )
 
@@ -199,23 +187,6 @@ class StagingArea:
             if before != known and left:
                 known, left = before, left - 1
                 yield self._apply(applied.context, before, scene.call.model)
-
-    def _staged(self, context: Context, overlay: ThreadEdits, model: str) -> Applied:
-        """`context` under all edits: from what it was under those before, where these only follow them."""
-        of, edits = (id(context), context.head, len(context), overlay, model), overlay.in_force
-        grown, self._grown = self._grown, (of, edits)
-        if grown is not None and grown[0] == of and self._applied is not None:
-            before = grown[1]
-            if 0 < len(before) < len(edits) and edits[: len(before)] == before:
-                rules = rules_for(context.dialect, self.study.book.card(model))
-                return apply_further(self._applied[1], before, edits[len(before) :], rules)
-        return self._apply(context, edits, model)
-
-    def _known_fates(self, scene: Scene, context: Context, head: int) -> KnownFates:
-        of = (head, context, scene.running, scene.running.version, scene.running.done, scene.call.raw_head)
-        if self._fates[0] != of or len(self._fates[1]) > _FATES:
-            self._fates = of, KnownFates()
-        return self._fates[1]
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         """What the request under `applied` comes to; None while something of it is being counted."""
@@ -311,7 +282,7 @@ class StagingArea:
         if self._tag is None or self._tag[0] != key:
             waiting: list[Block] = []
             if self._sizes[0] is not coming:
-                self._sizes, self._priced = (coming, {}), KnownPrice()
+                self._sizes = coming, {}
             sizes = self._sizes[1]
 
             def count(block: Block) -> int:
@@ -329,10 +300,9 @@ class StagingArea:
             if without is None or under is None:
                 return None
             counts = without, under
-            tag = price_tag(before, after, coming.asked, count, counts, self._next.literals, self._priced)
+            tag = price_tag(before, after, coming.asked, count, counts, self._next.literals)
             if waiting:
                 # It was made of what is not known yet.
-                self._priced = KnownPrice()
                 return None
             self._tag = key, tag
         return self._tag[1]
@@ -373,8 +343,6 @@ class StagingArea:
 
     def leaving(self, scene: Scene) -> Ready:
         """The context that the next request would have, under the edits that are applied."""
-        from ctxtui.services.editing.edited_context import Ready
-
         card = self.study.book.card(scene.call.model)
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from ctxtui.core.edit_log import EXPIRY, MISS
+from ctxtui.services.editing.overlay import ThreadEdits
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.next_request import Next
-    from ctxtui.services.editing.overlay import ThreadEdits
 
 
 def due(wanted: Collection[str], ask: Callable[[float | None], Next | None], at: float, other: bool) -> frozenset[str]:

@@ -11,10 +11,11 @@ from ctxtui.core.note import Note
 from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.sessions.identity import own_id
 
 if TYPE_CHECKING:
-    from ctxtui.services.recordings.recording import Loaded
     from ctxtui.store.store import Store
 
 ABOUT = 120
@@ -53,8 +54,6 @@ class Notebook:
 
 def name_of(session: Session, path: str) -> str:
     """The name by which the notes of a recording go."""
-    from ctxtui.store.sessions.identity import own_id
-
     return own_id(session, SourceInfo(path))
 
 

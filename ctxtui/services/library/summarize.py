@@ -19,7 +19,7 @@ from ctxtui.analysis.money.tool_costs import tool_costs
 from ctxtui.analysis.money.totals import main_thread, side_of
 from ctxtui.analysis.session_events import CallEvent, events, sentence
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, Fidelity, paid_id
+from ctxtui.core.call import Call, Fidelity, count_calls, paid_id
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
@@ -125,7 +125,7 @@ def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionS
             usage_only=True,
             model=session.model,
             models=models,
-            calls=len(session.calls) - _copied(session),
+            calls=count_calls(call for call in session.calls.values() if not call.is_copy),
             copied=_copied(session),
             spent=spent,
             quotas=tuple(session.quotas),
@@ -150,7 +150,7 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
         title=session.about.title or first.strip().split("\n")[0] or seen.title,
         model=session.model,
         models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
-        calls=len(session.calls) - _copied(session),
+        calls=count_calls(call for call in session.calls.values() if not call.is_copy),
         copied=_copied(session),
         turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).called,
         first_user_text=first,
@@ -213,7 +213,7 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
     """What a call adds to totals, without what its session says of it."""
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
-        return CallSpent(name, 0, partial=call.answered_in_part, copied=call.is_copy)
+        return CallSpent(name, 0, partial=call.answered_in_part, copied=call.is_copy, calls=call.count)
     more = further_usage(call)
     return CallSpent(
         name,
@@ -223,6 +223,7 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
         known_usd(call, cost),
         partial=call.answered_in_part,
         unpriced=lacks_price(call, cost),
+        calls=call.count,
     )
 
 

@@ -12,6 +12,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.window_checks import check_size, check_usable, setting_of, size_of
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.project.model_files import CONFIG, file_window, is_model_file
+from ctxtui.services.project.model_hub import hub_window
 from ctxtui.tokens.models import ModelCard
 
 
@@ -37,9 +38,6 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     card = table_for(settings).card(name)
     told, teller = (file_window(path) if in_files else 0), f"{path / CONFIG if path.is_dir() else path}"
     if hub and not in_files:
-        # Imported here: most runs ask nobody.
-        from ctxtui.services.project.model_hub import hub_window
-
         told, teller = hub_window(model, os.environ)
     set_as, wanted = size_of(name, settings.context_sizes)
     origin = config.origins.get(setting_of(set_as, settings)) if set_as else None

@@ -13,7 +13,7 @@ from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, i
 
 _HEADS: Final = (1 << 13, 1 << 16)
 """Bytes that are read; the second only where the first name no directory."""
-_CWD: Final = rb'"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)*")'
+_CWD: Final = rb'"(?:cwd|directory|workspaceDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
 
 
 def ran_in(path: Path) -> str:
@@ -38,7 +38,7 @@ def _head(path: Path) -> bytes:
 def _cwd(head: bytes) -> str:
     found = re.search(_CWD, head)
     try:
-        return str(json.loads(found[1])) if found else ""
+        return str(json.loads(found[1])).removeprefix("file://") if found else ""
     except ValueError:
         return ""
 

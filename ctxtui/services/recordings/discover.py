@@ -110,8 +110,10 @@ def _places(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...
 
 
 def _files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    source, own = client.source, "*" in place.pattern.rpartition("/")[2]
-    for entries, folder in _matches(str(place.root), place.pattern.split("/"), place.but):
+    source, segments = client.source, place.pattern.split("/")
+    # A file of a fixed name is called by the folder at the last wildcard.
+    above = next((n for n, segment in enumerate(reversed(segments)) if "*" in segment), 1)
+    for entries, folder in _matches(str(place.root), segments, place.but):
         if not client.by_project:
             folder = _NONE
         cwd = _ran_at(client, *folder, around)
@@ -123,7 +125,7 @@ def _files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...])
                 continue
             if S_ISREG(status.st_mode):
                 file = entry.path
-                id_ = id_of(entry.name if own else os.path.basename(os.path.dirname(file)))
+                id_ = id_of(file.rsplit("/", above + 1)[1] if above else entry.name)
                 yield FoundRecording(file, source, id_, status.st_size, status.st_mtime, group, cwd, folder[0])
 
 

@@ -7,12 +7,11 @@ import os
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.sessions.identity import own_id
 
 
 def stored_name(loaded: Loaded) -> str:
     """The name by which a session goes in the database, stored or not."""
-    from ctxtui.store.sessions.identity import own_id
-
     return loaded.name if loaded.path is None and not loaded.paths else own_id(loaded.session, source_info(loaded))
 
 

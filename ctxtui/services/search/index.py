@@ -14,6 +14,7 @@ from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.process_pool import answers, processors
+from ctxtui.services.recordings.open import load
 from ctxtui.store.fulltext import Unit
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -99,7 +100,6 @@ def _gone(request: tuple[int, str], error: ChildGone) -> SessionTexts:
 
 def make() -> Callable[[tuple[int, str]], SessionTexts]:
     """What a process answers with: the texts of the recording at a path, or why it has none."""
-    from ctxtui.services.recordings.open import load
 
     def answer(request: tuple[int, str]) -> SessionTexts:
         number, path = request
@@ -127,7 +127,6 @@ def settle(settings: Settings) -> None:
 def _session(store: Store, unit: Unit) -> Session:
     if not unit.path:
         return store.load(unit.stored)
-    from ctxtui.services.recordings.open import load
 
     return load(Path(unit.path)).session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
+from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import Session
 from ctxtui.dataclasses import dataclass, replace
@@ -128,5 +129,7 @@ class _Tree:
             row = replace(row, target=opens[0] if opens else "")
         if name == self._name:
             title = self._session.about.title or row.words
-            return replace(row, words=title, calls=f"{len(self._session.calls):,}", here=True, target="")
+            return replace(
+                row, words=title, calls=f"{count_calls(self._session.calls.values()):,}", here=True, target=""
+            )
         return row

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from ctxtui.analysis.audit import records
+from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
+from ctxtui.analysis.money.ledger import CostLedger
+from ctxtui.analysis.money.spending import row_of
 from ctxtui.analysis.session_events import CallEvent, events
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.turns import Turns
+from ctxtui.pricing.price import Cost
 from ctxtui.views.model.scene import calls_of
 from ctxtui.views.transcript.row_index import Boundaries
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.book import Book
-    from ctxtui.analysis.money.ledger import CostLedger
-    from ctxtui.pricing.price import Cost
 
 
 class ThreadStudy:
@@ -104,8 +103,6 @@ class ThreadStudy:
 
     def record(self, book: Book) -> bool:
         """Hold what was foretold of the calls against their reports; whether there was anything to do."""
-        from ctxtui.analysis.audit import records
-
         calls, known = self.calls, book.foretold
         if self._recorded[0] is calls and self._recorded[1] == known:
             return False
@@ -158,9 +155,6 @@ class ThreadStudy:
         call without a report adds nothing, and so does one without a price, which is counted, as those whose answer is
         reported in part; before the first price
         nothing is known."""
-        # Imported here, as the ledger where it begins.
-        from ctxtui.analysis.money.spending import row_of
-
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             row = row_of(call, costs[call.id], "")
             before = self.spent[-1]

@@ -13,6 +13,8 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.search.index import fill, lacking
 
 _LOWEST: Final = 19
 _EVERY: Final = 300.0
@@ -53,9 +55,6 @@ def make() -> Callable[[tuple[Settings, str]], int]:
     parent = os.getppid()
 
     def answer(request: tuple[Settings, str]) -> int:
-        from ctxtui.services.library.library import SessionLibrary
-        from ctxtui.services.search.index import fill, lacking
-
         settings, cwd = request
         shelf = SessionLibrary(settings, Path(cwd))
         try:

@@ -10,6 +10,8 @@ from typing import Any
 from ctxtui.core.errors import BadPattern
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.search.library_search import BlockFilter, Searcher
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.lists.search_hits import SearchProgress, Spotted
 from ctxtui.views.model.session_summary import SAMPLES
@@ -59,9 +61,6 @@ def make() -> Callable[[Any], SearchProgress | None]:
 
 
 def _steps(settings: Settings, cwd: str, text: str, regex: bool) -> Iterator[SearchProgress]:
-    from ctxtui.services.library.library import SessionLibrary
-    from ctxtui.services.search.library_search import BlockFilter, Searcher
-
     shelf = SessionLibrary(settings, Path(cwd))
     sessions = [one for one in shelf.listed() if not one.archived]
     sessions.sort(key=lambda one: (one.group == SAMPLES, -one.mtime))

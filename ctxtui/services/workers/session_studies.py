@@ -14,6 +14,7 @@ from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, tried
 from ctxtui.services.library.limit_checks import MeasuredRecording, measured
+from ctxtui.services.library.report import drafted
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
 
@@ -89,9 +90,6 @@ def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
 
 def drafted_report(named: Named, asked: ReportAsked, say: Say) -> ReportDraft:
     """What is to be said of the session, before it is masked. Raises what `open_named` and `drafted` raise."""
-    # Imported here: what else is done in such a process takes none of it.
-    from ctxtui.services.library.report import drafted
-
     settings, thread, number = asked
     loaded = open_named(named, settings, _read(say))
     say("working out the report")

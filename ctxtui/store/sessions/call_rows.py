@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from ctxtui.core import canonical
-from ctxtui.core.call import Call, Skeleton
+from ctxtui.core.call import Call, Skeleton, count_calls
 from ctxtui.core.session import Session
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.rows import Price, Priced, sql_text
@@ -167,7 +167,7 @@ def _put_sums(conn: sqlite3.Connection, key: int, session: Session, costs: dict[
     known = [cost.usd for cost in costs.values() if cost is not None]
     sums = (
         sql_text(session.model),
-        len(session.calls),
+        count_calls(session.calls.values()),
         len(session.threads),
         min(times, default=None),
         max(times, default=None),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import ESTIMATED_INPUT, Call, EpochStart
+from ctxtui.core.call import ESTIMATED_INPUT, SUM, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
@@ -293,13 +293,15 @@ class CopilotTotals:
 
     def _put(self, model: str, rest: Usage, report: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
         extra = {"requests": report["requests"]} if "requests" in report else {}
+        made = count(at(report, "requests", "count"))
+        unseen = max(0, made - sum(call.model == model for call in calls.values()))
         silent = [call for call in calls.values() if call.model == model and call.usage is None]
         if model in self._beside:
-            self._beside[model] = replace(self._beside[model], usage=rest, extra=extra)
+            self._beside[model] = replace(self._beside[model], usage=rest, extra={**extra, SUM: unseen or True})
             events: Iterable[Event] = [*covered(silent), CallSeen(self._beside[model])]
         else:
             whole = Call("", "", model=model, usage=rest, extra=extra)
-            events = in_all(self._tree, self._ids, whole, silent, f"totals {model}")
+            events = in_all(self._tree, self._ids, whole, silent, f"totals {model}", calls=unseen)
         for event in events:
             if isinstance(event, CallSeen) and event.call.id in calls:
                 calls[event.call.id] = event.call

@@ -112,10 +112,13 @@ def covered(calls: Iterable[Call]) -> Iterator[Event]:
 
 
 def in_all(
-    tree: Tree, ids: Ids, known: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN
+    tree: Tree, ids: Ids, known: Call, of: Iterable[Call], thread: str = "totals", parent: str = MAIN, calls: int = 0
 ) -> Iterator[Event]:
-    """A thread that holds nothing but a sum: what the calls of `of` used that have no report of their own."""
+    """A thread that holds nothing but a sum: what the calls of `of` used that have no report of their own, and `calls`
+    more that stand nowhere else (0: the record does not tell)."""
     yield from covered(of)
     side = Dialogue(tree, thread, ids)
-    yield ThreadSeen(thread, "what the calls used in all", parent)
-    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS, extra={**known.extra, SUM: True}))
+    yield ThreadSeen(
+        thread, f"sum of {calls:,} call{'s' * (calls != 1)}" if calls else "what the calls used in all", parent
+    )
+    yield side.answer([], replace(known, fidelity=Fidelity.TOTALS, extra={**known.extra, SUM: calls or True}))

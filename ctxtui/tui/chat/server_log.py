@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.external_editor import page
+from ctxtui.services.mcp.connection import ServerConnection
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.mcp.connection import ServerConnection
 
 _LONGEST = 2_000
 

@@ -6,13 +6,14 @@ Commands of the search through all sessions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
+from ctxtui.services.workers.search_worker import SearchWorker
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.list_screen import overlay_bindings
@@ -25,9 +26,6 @@ from ctxtui.views.lists import search_hits
 from ctxtui.views.lists.search_hits import Folded, FoundSession, Row, SearchProgress, Spotted
 from ctxtui.views.text.span import Span, Spans, cropped
 from ctxtui.views.text.sums import ROW
-
-if TYPE_CHECKING:
-    from ctxtui.services.workers.search_worker import SearchWorker
 
 
 class FindExpression(Command):

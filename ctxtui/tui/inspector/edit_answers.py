@@ -14,7 +14,6 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks import one_line
-from ctxtui.views.model.known_fates import KnownFates
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
@@ -39,7 +38,7 @@ class SizesBefore:
         """The tokens that edits took from it, as they are counted `now`; None while they are being counted."""
         found = self.staging
         if found is not None and not found.counted and now is not None:
-            found = replace(now, applied=found.applied, known=KnownFates())
+            found = replace(now, applied=found.applied)
         return 0 if found is None else found.gone if found.counted else None
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ctxtui.services.session_source import SessionSource
+
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded
-    from ctxtui.services.session_source import SessionSource
     from ctxtui.services.workers.session_report import Report
 
 T = TypeVar("T")

@@ -13,12 +13,12 @@ from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
+from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.inspector.kept_reports import KeptReports
 from ctxtui.tui.inspector.pace import Pace
 
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
-    from ctxtui.services.session_source import SessionSource
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
 

@@ -15,6 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from ctxtui.core.edit import Edit
+from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.situation import (
     ASKING,
@@ -76,7 +77,6 @@ costs a third."""
 _HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
 
 if TYPE_CHECKING:
-    from ctxtui.services.session_source import SessionSource
     from ctxtui.views.glossary.spots import Spot
 
 

@@ -10,6 +10,7 @@ from textual.message import Message
 
 from ctxtui.core.session import MAIN, AnswerGrew, Event
 from ctxtui.dataclasses import dataclass
+from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.inspector.loader import SessionLoader
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, View
 from ctxtui.tui.inspector.place_in_end import place_in_end
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
-    from ctxtui.services.session_source import SessionSource
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.workers.session_report import Report

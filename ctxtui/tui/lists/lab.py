@@ -13,6 +13,7 @@ from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
 from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.workers.lab_worker import LabProgress, LabWorker
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
@@ -27,7 +28,6 @@ from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.variant_files import VariantFile
-    from ctxtui.services.workers.lab_worker import LabProgress, LabWorker
 
 STAGE: Final = "stage"
 OPEN: Final = "open"

@@ -16,7 +16,10 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from ctxtui.analysis.cache.misses import Misses
+from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
@@ -26,6 +29,7 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.said_line import SaidLine
 from ctxtui.tui.widgets.table_pane import TablePane
+from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
@@ -34,11 +38,7 @@ from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Misses
-    from ctxtui.analysis.money.statement import Statement
-    from ctxtui.services.recordings.recording import Loaded
     from ctxtui.services.study.study import Study
-    from ctxtui.views.glossary.spots import Spot
 
 What = TypeVar("What")
 Row = TypeVar("Row")

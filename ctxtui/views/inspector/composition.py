@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ctxtui.analysis.call_figures import CallFigures
+from ctxtui.analysis.residual import residual
 from ctxtui.core.category import CATEGORIES
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.inspector import composition_row
@@ -78,8 +79,6 @@ def composition(
         for category, tokens in known.items()
         if tokens or (category < len(shown) and shown[category] != "line")
     ]
-    # Imported here: a composition is drawn before anyone asks what its residual is.
-    from ctxtui.analysis.residual import residual
 
     left = residual(scene.book, scene.call)
     return Composition(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.cache.missed import TTL
 from ctxtui.analysis.session_events import told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.dataclasses import dataclass
+from ctxtui.pricing.price import Cost
 from ctxtui.views.model.scene import Scene, is_unreported, proof
 from ctxtui.views.text import bars, cells, narrow, numbers, safe_text
 from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
-
-if TYPE_CHECKING:
-    from ctxtui.pricing.price import Cost
 
 FULL: int = 7
 """Lines of the whole pane: four figures, a rule, the total, the facts."""

@@ -95,7 +95,7 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
             found.reported = max(found.reported or 0, call.usage.input)
     else:
         found.silent = (*found.silent, call.id)
-    found.calls += 1
+    found.calls += call.count
     return True
 
 

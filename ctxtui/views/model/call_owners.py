@@ -43,7 +43,7 @@ _WIDE: Final = len(_NOTHING)
 
 
 def _figures_of(call: CallSpent) -> tuple[float, ...]:
-    return 1, call.tokens, call.cost or 0.0, call.unpriced, call.partial, call.input, call.read
+    return call.calls, call.tokens, call.cost or 0.0, call.unpriced, call.partial, call.input, call.read
 
 
 @dataclass(slots=True)

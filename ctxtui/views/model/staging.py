@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Final
 
 from ctxtui.analysis.call_figures import CallFigures
+from ctxtui.analysis.figures import next_figures
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.edit import Edit
@@ -18,7 +19,7 @@ from ctxtui.curation.price.price_tag import Breakage
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.dataclasses import replace
-from ctxtui.views.model.known_fates import Fate, FoundFates, KnownFates
+from ctxtui.views.model.fates import Fate, FoundFates, Step
 from ctxtui.views.model.scene import Scene
 
 Tokens = Callable[[Block], int | None]
@@ -48,8 +49,8 @@ class Staging:
     `marked` the nodes that the user marked, `head` the end of the context that the next request would have. `under` is
     the same under the edits that are applied, where others are staged on top (None: nothing is to be taken off).
     `breakage` is what the next request breaks of the cache (None: nothing, or it is not known yet). `count` counts
-    whole requests, `known` remembers fates from one edit to the next. `sent` tells which blocks of the raw context the
-    call shown has sent (None: they are the same nodes)."""
+    whole requests. `sent` tells which blocks of the raw context the call shown has sent (None: they are the same
+    nodes)."""
 
     scene: Scene
     applied: Applied
@@ -61,7 +62,6 @@ class Staging:
     under: Staging | None = None
     breakage: Breakage | None = None
     count: Count = lambda applied: None
-    known: KnownFates = field(default_factory=KnownFates, compare=False, repr=False)
     sent: SentBlocks | None = None
 
     def breaking(self, breakage: Breakage | None) -> Staging:
@@ -111,7 +111,12 @@ class Staging:
     @cached_property
     def found(self) -> FoundFates:
         """The same, and what follows from it."""
-        return self.known.of(self.applied, self._fate, self.scene.running.category)
+        category = self.scene.running.category
+        found, steps = dict[int, Fate](), list[Step]()
+        for position, change in self.applied.changes.items():
+            fate = found[change.node] = self._fate(change)
+            steps.append(Step(position, fate.freed, category(change.node) if fate.after else None))
+        return FoundFates(found, sorted(steps), all(fate.after is not None for fate in found.values()))
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
@@ -206,8 +211,6 @@ class Staging:
     @cached_property
     def following(self) -> CallFigures:
         """The figures of the request that follows, without edits that the call shown was not sent with."""
-        from ctxtui.analysis.figures import next_figures  # here: a screen has its first frame before any figure
-
         return next_figures(self.scene.book, self.scene.call, self.head)
 
     @property

@@ -7,7 +7,7 @@ from typing import Final
 from ctxtui.core.block_content import read
 from ctxtui.core.edit import REPAIR, USER
 from ctxtui.core.edit_kinds import kind_of
-from ctxtui.views.model.known_fates import Fate
+from ctxtui.views.model.fates import Fate
 from ctxtui.views.model.staging import New
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.grid import Grid, figure, fitted

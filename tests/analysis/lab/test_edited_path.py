@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.applied import RAW, Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import RAW
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from tests.curation.apply.test_continued import as_policies_ask, generated
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
+from tests.curation.test_situations import as_policies_ask, generated
 
 
 def staged(context: Context, log: tuple[Edit, ...], rules: ProviderRules) -> Proposing:

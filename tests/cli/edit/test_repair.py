@@ -101,3 +101,32 @@ def test_a_sound_session_needs_nothing(ctxtui: Run, home: Path, tmp_path: Path) 
     recording = plant(home, tmp_path, messages=40)
     ran = ctxtui("repair", recording)
     assert (ran.code, ran.out) == (0, "") and "nothing to mend" in ran.err
+
+
+def test_what_a_client_encrypted_wrongly_is_refused_and_mended(ctxtui: Run, tmp_path: Path) -> None:
+    say = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    path = tmp_path / "sealed.json"
+    items = [say, {"type": "compaction", "id": "cmp_1", "encrypted_content": {"data": "gAAA"}}, say]
+    path.write_text(json.dumps({"model": "gpt-5.5", "input": items}))
+    refused = ctxtui("curate", path, "--to", "openai-responses")
+    assert "encrypted content must be a string @ $.input[1].encrypted_content" in refused.err
+    mended = ctxtui("repair", path)
+    assert mended.json["input"] == [say, say] and "mend: drop 1 block" in mended.err
+
+
+def test_a_half_of_a_pair_in_a_recording_is_replaced_where_its_tool_resumes_it(
+    ctxtui: Run, home: Path, tmp_path: Path
+) -> None:
+    recording = plant(home, tmp_path, messages=40)
+    name = json.loads(next(line for line in recording.read_bytes().splitlines() if b'"tool_use"' in line))
+    given = next(part["input"] for part in name["message"]["content"] if part["type"] == "tool_use")
+    key, value = next((key, value) for key, value in given.items() if isinstance(value, str))
+    was, half = (f'"{key}": {json.dumps(value + more)}' for more in ("", "\ud83e"))
+    data = recording.read_text()
+    assert was in data or was.replace(": ", ":") in data
+    recording.write_text(data.replace(was, half).replace(was.replace(": ", ":"), half))
+    out = tmp_path / "mended.jsonl"
+    ran = ctxtui("repair", recording, "-o", out)
+    assert "half of a surrogate pair" in ran.err and "strip refused characters from" in ran.err
+    assert f"{value}\ufffd" in out.read_text() and b"\\ud83e" not in out.read_bytes()
+    assert out.read_text().count('"tool_use"') == recording.read_text().count('"tool_use"')

@@ -36,7 +36,8 @@ def test_sessions_lists_every_client(ctxtui: Run, desk: Path) -> None:
 
 VERSIONS = {
     "claude-code": "2.1.62", "codex": "0.60.0", "opencode": "1.18.33", "pi": None, "gemini-cli": None, "llm": None,
-    "copilot-cli": "1.0.64", "aider": "0.86.2", "mini-swe-agent": "2.4.6", "attached": None,
+    "qwen-code": "0.24.4", "kimi-code": None, "continue": None, "copilot-cli": "1.0.64", "aider": "0.86.2",
+    "mini-swe-agent": "2.4.6", "attached": None,
 }  # fmt: skip
 
 
@@ -44,7 +45,9 @@ def test_every_session_has_folder_title_and_version_before_it_is_read(ctxtui: Ru
     told = [one for one in ctxtui("sessions", "--json").json["sessions"] if one["group"] != "samples"]
     for one in told:
         assert one["title"] and one["title"] != one["id"], one["id"]
-        assert one["cwd"] == (None if one["client"] in ("llm", "mini-swe-agent") else str(desk)), one["client"]
+        assert one["cwd"] == (None if one["client"] in ("llm", "kimi-code", "mini-swe-agent") else str(desk)), one[
+            "client"
+        ]
         assert one["client_version"] == VERSIONS[one["client"]] and "calls" not in one
     titles = {one["client"]: one["title"] for one in told}
     assert (titles["pi"], titles["gemini-cli"], titles["aider"]) == ("pi asks", "gemini asks", "aider asks")
@@ -77,7 +80,7 @@ def test_heads_are_read_for_a_second_at_most_and_it_is_said(
 ) -> None:
     monkeypatch.setattr("ctxtui.cli.manage.sessions.HEADS_SECONDS", 0.0)
     ran = ctxtui("sessions", "--json")
-    assert "8 sessions have no title yet" in ran.err
+    assert "11 sessions have no title yet" in ran.err
     assert {one["title"] == one["id"] for one in ran.json["sessions"] if one["client"] == "pi"} == {True}
 
 
@@ -93,8 +96,8 @@ def test_last_is_the_newest_of_all_clients(ctxtui: Run, desk: Path, home: Path) 
     (desk / ".aider.chat.history.md").unlink()
     assert ctxtui("last", "--json").json["session"]["id"] == UUIDS["copilot-cli"]
     (home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl").unlink()
-    assert ctxtui("last", "--json").json["session"]["source"] == "gemini cli"
-    for name in (".gemini", ".pi", ".claude", ".codex"):
+    assert ctxtui("last", "--json").json["session"]["source"] == "continue cli"
+    for name in (".continue", ".qwen", ".gemini", ".pi", ".claude", ".codex"):
         (home / name).rename(home / f"gone{name}")
     last = ctxtui("last", "--json").json["session"]
     # Its child was the last that wrote.

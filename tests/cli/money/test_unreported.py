@@ -165,8 +165,8 @@ def test_an_answer_counts_as_what_the_request_allows_else_as_what_the_model_can(
     )[0]
     asked = {**ASKED, "max_completion_tokens": 500}
     free, bound = most("free.har", har(broken)), most("bound.har", har(broken, asked=asked))
-    # 500 tokens against all that the model can write, at the rate of a full window: $45 for a million.
-    assert free - bound == pytest.approx((128_000 - 500) * 45e-6)
+    # 500 tokens against all that the model can write, at the rate of a short request: $30 for a million.
+    assert free - bound == pytest.approx((128_000 - 500) * 30e-6)
     # As Claude Code wrote answers down: the report of a message's start.
     records = list(ClaudeCode(model="claude-opus-4-5").turns(2))
     for one in records:
@@ -174,6 +174,30 @@ def test_an_answer_counts_as_what_the_request_allows_else_as_what_the_model_can(
             one["message"]["stop_reason"] = None
     (tmp_path / "part.jsonl").write_bytes(lines(records))
     assert ctxtui("check", tmp_path / "part.jsonl", "--max-cost", "100").code == 0
+
+
+def test_an_input_is_at_most_what_its_request_holds_else_the_window(ctxtui: Run, tmp_path: Path) -> None:
+    def most(name: str, asked: dict[str, Any], *usage: dict[str, int]) -> float:
+        path = tmp_path / name
+        path.write_bytes(har(streamed("chatcmpl-1", *usage), asked={**asked, "max_completion_tokens": 100}))
+        return float(ctxtui("check", path, "--json").json["files"][0]["figures"]["cost_usd_at_most"])
+
+    answer = 100 * 30e-6
+    short, long = most("short.har", ASKED), most("long.har", {**ASKED, "messages": [said("word " * 20_000)]})
+    # 20,000 tokens and the error of a count that nothing has calibrated, at $5 for a million.
+    assert answer < short < answer + 100 * 5e-6 and 20_000 * 5e-6 < long - answer < 60_000 * 5e-6
+    assert most("zero.har", ASKED, {**REPORT, "prompt_tokens": 0}) == pytest.approx(short), "a zero is no report"
+    linked = [{"type": "text", "text": "Read it."}, {"type": "file", "file": {"file_id": "file-1"}}]
+    for name, asked in (
+        ("linked.har", {**ASKED, "messages": [said(linked)]}),
+        ("elsewhere.har", {**ASKED, "previous_response_id": "resp_1"}),
+    ):
+        assert most(name, asked) > 5, "the whole window at the rate of a long request"
+
+
+def said(content: Any) -> dict[str, Any]:
+    """A message of the user."""
+    return {"role": "user", "content": content}
 
 
 def stream_json(result: bool) -> bytes:

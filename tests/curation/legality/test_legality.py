@@ -8,6 +8,7 @@ import pytest
 
 from ctxtui.core import canonical
 from ctxtui.curation.legality.legality import check
+from tests.cases.sessions import PNG
 
 USE = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
@@ -16,7 +17,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk=
 CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{}"}}
 
 
-IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
 SERVED = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": []}
 

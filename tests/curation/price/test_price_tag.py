@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxtui.analysis.cache.prompts import message_before
-from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
+from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.prompt_facts import PromptFacts
@@ -21,16 +21,15 @@ from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.applied import RAW, Applied, Edge, leaving
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import RAW, Edge, edges_of, standing_markers
-from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.apply.standing_markers import standing_markers
+from ctxtui.curation.context import THINKING
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.price.dependence import Literals
+from ctxtui.curation.price.edited_prompt import edited_prompt
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.curation.price.sent_path import SentPath, leaving
-from ctxtui.curation.price.staged_prompt import Front, staged_prompt, trail_of
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import price
@@ -87,6 +86,7 @@ class Scene:
         self.count = count
         self.prefixes = Prefixes(self.context.tree)
         self.seed = seed(self.rules, dialect, model=self.model, params=self.context.params)
+        self.place = RequestEnds(self.prefixes, self.seed, self.rules.strips)
         self.simulator = Simulator()
         self.habit = rng.random() < 0.5 and self.rules.mechanism.writes_at_markers
         self.now = START
@@ -127,7 +127,7 @@ class Scene:
         head, marks = ROOT, list[tuple[int, float, int]]()
         off: set[int] = set()
         standing = standing_markers(applied, self.marked if had is None else had)
-        for edge, one, item in zip(edges_of(applied), applied.items, leaving(applied), strict=True):
+        for edge, one, item in zip(applied.edges, applied.items, leaving(applied), strict=True):
             head = tree.child(head, *item)
             edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
             life = standing.get(edge)
@@ -143,10 +143,6 @@ class Scene:
         prefixes = self.prefixes if tree is self.context.tree else Prefixes(tree)
         return prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
 
-    def earlier(self, node: int) -> list[PrefixEnd]:
-        """The places of the request that ended at `node`."""
-        return list(self.ask(node, []).last.back())[::-1]
-
     @property
     def marked(self) -> dict[Edge, float]:
         """The lifetimes of markers that stand at a block."""
@@ -156,13 +152,9 @@ class Scene:
         """The node at which the path of `applied` ends."""
         return self.context.tree.extend(ROOT, leaving(applied))
 
-    def asked(self) -> PriceQuestion:
-        return PriceQuestion(self.simulator, self.base, charge_of(self.model), self.now)
-
-
-def front_of(context: Context, base: CachedPrompt) -> Front:
-    """The front of a request without edits."""
-    return Front(apply(context, []), trail_of(base), SentPath(context))
+    def asked(self, now: float | None = None) -> PriceQuestion:
+        at = self.now if now is None else now
+        return PriceQuestion(self.simulator, self.base, charge_of(self.model), at, place=self.place)
 
 
 def outcome(simulator: Simulator, one: CachedPrompt, at: float) -> tuple[Any, ...]:
@@ -192,10 +184,9 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
         after = apply(scene.context, log, rules_for(dialect, scene.card))
         if after.refused:
             continue
-        front = front_of(scene.context, scene.base)
-        derived, staged = staged_prompt(scene.base, front, after, scene.count, None, scene.earlier)
+        derived, lengths = edited_prompt(scene.base, scene.place, apply(scene.context, []), after, scene.count)
         exact = scene.exact(after)
-        broken += staged.first is not None
+        broken += lengths.first is not None
         alike(scene, derived, exact, number)
     assert broken > 40
 
@@ -213,17 +204,15 @@ def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(di
             continue
         base = scene.exact(before, scene.context.tree)
         nodes = scene.context.tree.path(scene.head_of(before))
-        front = Front(before, trail_of(base), SentPath(scene.context, before, nodes))
-        raw = front_of(scene.context, scene.base)
         sent = rng.random() < 0.5
         if sent:
             # The request under the applied edits was sent already.
             scene.now += 5.0
             scene.simulator.send(base, scene.now, scene.now + 1)
             scene.now += 5.0
-        derived, staged = staged_prompt(base, front, after, scene.count, raw, scene.earlier)
+        derived, lengths = edited_prompt(base, scene.place, before, after, scene.count, nodes)
         exact = scene.exact(after, had=standing_markers(before, scene.marked))
-        broken += staged.first is not None
+        broken += lengths.first is not None
         alike(scene, derived, exact, number)
     assert broken > 30
 
@@ -250,6 +239,8 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
         summed = Summed(context.tree, weigh)
         base, refused = prompt_of(prefixes, request, rules, summed)
         assert not refused
+        own = seed(rules, "anthropic", model=request.model, params={**request.params, "betas": []})
+        place = RequestEnds(prefixes, own, rules.strips)
         simulator.send(base, START)
         after = apply(context, edits(rng, context), rules_for("anthropic", card))
         if after.refused:
@@ -259,8 +250,8 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
         afresh = Prefixes(Tree())
         exact, refused = prompt_of(afresh, decoded, rules, Summed(afresh.tree, weigh))
         assert not refused
-        derived, staged = staged_prompt(base, front_of(context, base), after, weigh)
-        broken += staged.first is not None
+        derived, lengths = edited_prompt(base, place, apply(context, []), after, weigh)
+        broken += lengths.first is not None
         assert outcome(simulator, derived, START + 60) == outcome(simulator, exact, START + 60), number
     assert broken > 30
 
@@ -287,7 +278,7 @@ def tag_of(scene: Scene, *log: Any, now: float | None = None) -> PriceTag:
     after = apply(scene.context, log, rules_for("anthropic", scene.card))
     literals = Literals(scene.context)
     literals.advance()
-    asked = PriceQuestion(scene.simulator, scene.base, charge_of(scene.model), scene.now if now is None else now)
+    asked = scene.asked(now)
     plain = apply(scene.context, [])
     return price_tag(plain, after, asked, scene.count, sizes(scene, plain, after), literals)
 
@@ -380,7 +371,7 @@ def test_what_another_marker_keeps_is_not_broken() -> None:
     edit = make(DROP, [scene.context.target(result(scene, 0))])
     after = apply(scene.context, [edit], rules_for("anthropic", scene.card))
     last = max(until for until, _, _ in scene.simulator._engines["anthropic"].entries.values())  # type: ignore[attr-defined]
-    bare = PriceQuestion(scene.simulator, scene.base, charge_of(scene.model), last - 200)
+    bare = scene.asked(last - 200)
     warm, cold = 5_000, 2_000
     kept = replace(bare, floors=(warm, cold))
     scene.simulator._engines["anthropic"].entries = {  # type: ignore[attr-defined]

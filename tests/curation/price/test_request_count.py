@@ -10,10 +10,9 @@ import pytest
 from ctxtui.core.block import Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.applied import Applied, leaving
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.price.request_count import RequestCount, body_sums
-from ctxtui.curation.price.sent_path import leaving
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.cumulate import Cumulated

@@ -316,28 +316,8 @@ def test_a_database_that_is_only_just_being_made_has_no_edits(tmp_path: Path) ->
     assert SessionEdits(Loaded(session, "a session"), settings).of("main").log == ()
 
 
-def test_one_edit_more_is_applied_to_what_is_staged_not_all_of_them_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxtui.services.editing import staging
-
-    applied = []
-    whole = staging.apply
-    monkeypatch.setattr(staging, "apply", lambda *given: applied.append(given) or whole(*given))
-    table = Table(every_category())
-    first, second, *_ = table.results()
-    table.stage(TRUNCATE, first, head=10, tail=0)
-    table.desk.staging(table.scene)
-    assert len(applied) == 2, "the context without edits, and under the first"
-    table.stage(DROP, second)
-    found = table.desk.staging(table.scene).applied
-    assert len(applied) == 2
-    assert found == whole(found.context, table.overlay.in_force, staging.rules_for(found.context.dialect))
-    table.overlay.revert([table.overlay.in_force[0].id])
-    assert table.desk.staging(table.scene).applied.changes.keys() < found.changes.keys()
-    assert len(applied) == 3, "an edit that is taken back leaves others than there were"
-
-
 def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxtui.analysis import request_counts
+    from ctxtui.services.editing import request_counts
 
     counted = []
     whole = request_counts.count_under

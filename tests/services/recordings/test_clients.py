@@ -81,7 +81,7 @@ def test_where_a_session_ran_is_told_as_far_as_its_client_does(home: Path, shop:
     home_of_all(home, shop)
     found = list(placed(found_in(home, shop), (shop,)))
     for name, mine in by_client(found).items():
-        known = name not in ("llm", "mini-swe-agent")
+        known = name not in ("llm", "kimi-code", "mini-swe-agent")
         assert {(one.cwd, one.group) for one in mine} == {(str(shop), "here") if known else ("", "elsewhere")}, name
     elsewhere = list(placed(found_in(home, home / "other"), (home / "other",)))
     assert {one.group for one in elsewhere} == {"elsewhere"}
@@ -92,7 +92,9 @@ def test_a_clients_variables_move_it(home: Path, shop: Path, tmp_path: Path) -> 
     home_of_all(moved, shop)
     env = {
         "CLAUDE_CONFIG_DIR": moved / ".claude", "CODEX_HOME": moved / ".codex", "XDG_DATA_HOME": moved / ".local/share",
-        "PI_CODING_AGENT_DIR": moved / ".pi/agent", "GEMINI_CLI_HOME": moved, "COPILOT_HOME": moved / ".copilot",
+        "PI_CODING_AGENT_DIR": moved / ".pi/agent", "GEMINI_CLI_HOME": moved,
+        "QWEN_HOME": moved / ".qwen", "KIMI_CODE_HOME": moved / ".kimi-code",
+        "CONTINUE_GLOBAL_DIR": moved / ".continue", "COPILOT_HOME": moved / ".copilot",
         "LLM_USER_PATH": moved / ".config/io.datasette.llm",
         "MSWEA_GLOBAL_CONFIG_DIR": moved / ".config/mini-swe-agent",
     }  # fmt: skip

@@ -114,9 +114,8 @@ def test_what_the_index_rules_out_is_not_opened(shelf: SessionLibrary, monkeypat
     Store.open(database("")).close()
     list(index.fill(Settings(), index.lacking(Settings(), sessions(shelf), live=True), lambda: False))
     opened = []
-    monkeypatch.setattr(
-        "ctxtui.services.recordings.open.load", lambda path, **more: opened.append(path.stem) or load(path, **more)
-    )
+    place = "ctxtui.services.search.library_search.load"
+    monkeypatch.setattr(place, lambda path, **more: opened.append(path.stem) or load(path, **more))
     assert len(found(shelf, "needle")[0]) == 1
     assert opened == ["one"]
     path = Path(next(one.path for one in sessions(shelf) if "two" in one.path))

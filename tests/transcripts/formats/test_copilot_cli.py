@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.core.call import EpochStart, Fidelity
+from ctxtui.core.call import EpochStart, Fidelity, count_calls
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
     as_lines,
@@ -110,12 +110,15 @@ def test_what_the_sums_have_beyond_the_requests_on_record_stands_apart() -> None
     assert total(session).input == 1500 and total(session).output == 40
     (side,) = calls(session, "totals m-1")
     assert side.is_sum and side.usage and side.usage.input == 1000
+    assert side.count == 1 and session.threads[side.thread].label == "sum of 1 call"
+    assert count_calls(session.calls.values()) == 3
 
 
 def test_sums_that_go_on_are_one_and_sums_that_begin_anew_are_added() -> None:
     resumed = [event("session.resume"), answer("a-3", "more"), answer("a-4", "end")]
     going = read(as_lines([*story(), metrics(2, 900, 300, 20), *resumed, metrics(4, 2000, 700, 50)]), NAME)
     assert total(going).input == 2000 and len(calls(going, "totals m-1")) == 1
+    assert count_calls(going.calls.values()) == 4, "each of its calls is on record: the sum counts for none"
     anew = read(as_lines([*story(), metrics(2, 900, 300, 20), *resumed, metrics(2, 1100, 400, 30)]), NAME)
     assert total(anew).input == 2000
 

@@ -11,7 +11,15 @@ from ctxtui.views.home.preview import growth
 from ctxtui.views.home.session_list import Group, ListOrder, SessionsSought, arrange
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
-SHORT = {"gemini cli": "gemini", "copilot cli": "copilot", "claude code": "claude", "mini-swe-agent": "mini-sw…"}
+SHORT = {
+    "gemini cli": "gemini",
+    "copilot cli": "copilot",
+    "qwen code": "qwen",
+    "kimi code": "kimi",
+    "continue cli": "continue",
+    "claude code": "claude",
+    "mini-swe-agent": "mini-sw…",
+}
 
 
 def line(summary: SessionSummary, width: int) -> str:
@@ -24,7 +32,7 @@ def test_every_row_names_its_client(source: str) -> None:
     broken = SessionSummary(key="k", title="a title", source=source, known=True, error="binary data at byte 0")
     for one in (read, broken, SessionSummary(key="k", title="a title", source=source)):
         assert SHORT.get(source, source) in line(one, 80) and len(line(one, 80)) <= 80
-        assert {"mini-swe-agent": "mini-swe-a…"}.get(source, source) in line(one, 120)
+        assert {"mini-swe-agent": "mini-swe-a…", "continue cli": "continue"}.get(source, source) in line(one, 120)
 
 
 def test_the_preview_says_how_a_client_writes_its_requests() -> None:

@@ -10,7 +10,7 @@ from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpen
 
 def add_call(to: UsageSums, call: CallSpent) -> None:
     """One call more."""
-    to.calls += 1
+    to.calls += call.calls
     to.input += call.input
     to.read += call.read
     to.output += call.tokens - call.input

@@ -82,7 +82,7 @@ def totals_by(sessions: Iterable[SessionSummary]) -> SessionTotals:
 
 
 def _row(call: CallSpent, name: str) -> SpendingRow:
-    return SpendingRow(name, call.cost, call.tokens, 1, int(call.unpriced), int(call.partial))
+    return SpendingRow(name, call.cost, call.tokens, call.calls, int(call.unpriced), int(call.partial))
 
 
 def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:

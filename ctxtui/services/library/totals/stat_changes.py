@@ -76,7 +76,9 @@ def changes_in(own: OwnCalls) -> list[SeenChange]:
     for one, calls in own:
         began = min(call.started or one.mtime for call in calls)
         if numbers := _numbers(one.client_version):
-            versions.setdefault(one.source, []).append((numbers, one.client_version, began, len(calls)))
+            versions.setdefault(one.source, []).append(
+                (numbers, one.client_version, began, sum(call.calls for call in calls))
+            )
         for kind in _WITHOUT_AND_WITH:
             for name in _names(kind, one):
                 named[kind, name] = min(began, named.get((kind, name), began))
@@ -90,7 +92,7 @@ def changes_in(own: OwnCalls) -> list[SeenChange]:
 def _without_and_with(own: OwnCalls, kind: str, name: str, first: float) -> SeenChange:
     words = f"{kind}={name}"
     without, with_ = _sides(own, change_of(words))
-    calls = [sum(len(calls) for _, calls in side) for side in (without, with_)]
+    calls = [sum(call.calls for _, own in side for call in own) for side in (without, with_)]
     return SeenChange(words, first, len(without), calls[0], len(with_), calls[1])
 
 

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Several
@@ -15,9 +16,6 @@ from ctxtui.services.recordings.databases.address import MARK, is_database
 from ctxtui.services.recordings.databases.sources import Wanted, reading, tables_of
 from ctxtui.transcripts.kit.fields import at, moment, one_line, word
 from ctxtui.transcripts.kit.rows import decoded
-
-if TYPE_CHECKING:
-    import sqlite3
 
 OPENCODE: Final = "opencode"
 LLM: Final = "llm"

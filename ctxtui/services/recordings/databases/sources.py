@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
 from ctxtui.core.errors import Unreadable
@@ -15,9 +16,6 @@ from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC
 from ctxtui.transcripts.kit.rows import HEAD
-
-if TYPE_CHECKING:
-    import sqlite3
 
 TABLES: Final = (
     "session", "message", "part", "session_v2", "session_message", "conversations", "responses", "tool_calls",
@@ -38,8 +36,6 @@ Wanted = Callable[["sqlite3.Connection", str], tuple[str, Mapping[str, object]]]
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to the database `path` that changes nothing, neither in it nor beside it; bytes that are no UTF-8
     are read as U+FFFD. Raises `Unreadable` where SQLite cannot read it."""
-    import sqlite3
-
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address + ("&immutable=1" if _rests(path) else ""), uri=True)) as connection:

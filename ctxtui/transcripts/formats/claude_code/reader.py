@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Final
 
 from ctxtui.core.block_content import read
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, system_records
@@ -60,6 +61,8 @@ def _sure_of(head: bytes) -> float:
         keys = record.keys()
         if "payload" in keys and "sessionId" not in keys:
             continue
+        if _is_qwen_codes(record):
+            continue
         if {"uuid", "sessionId"} <= keys and ({"parentUuid", "isSidechain"} & keys):
             return _SURE
         if record.get("type") and any(mark <= keys for mark in _MARKS):
@@ -67,6 +70,15 @@ def _sure_of(head: bytes) -> float:
         elif {"uuid", "parentUuid", "type"} <= keys or (str(record.get("type")) in _SPEAKERS and "message" in keys):
             best = max(best, 0.8 if isinstance(record.get("message"), dict) else 0.6)
     return best
+
+
+def _is_qwen_codes(record: dict[str, Json]) -> bool:
+    """Whether a record is, or may be the beginning of, one of Qwen Code's, which have the same members."""
+    message = record.get("message", {})
+    if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
+        return True
+    said = not isinstance(message, dict) or "content" in message
+    return next(iter(record), "") == "uuid" and not said and "isSidechain" not in record
 
 
 class ClaudeCodeReader:

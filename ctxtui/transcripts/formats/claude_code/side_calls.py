@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import add
 from typing import Final, NamedTuple
 
-from ctxtui.core.call import IN_ALL, Call, Fidelity
+from ctxtui.core.call import IN_ALL, SUM, Call, Fidelity
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
@@ -182,6 +182,7 @@ class SideCalls:
                     usage=_usage(spent),
                     line=self._place[0],
                     bytes_=self._place[1],
+                    extra={SUM: True},
                 )
             )
 

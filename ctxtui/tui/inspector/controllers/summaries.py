@@ -16,6 +16,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.config import Config
+from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.model_summary import SummaryPart
     from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.services.session_source import SessionSource
 else:
     edits = later("ctxtui.core.edit")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ctxtui.analysis.money.tool_ledger import LedgerTool
+from ctxtui.services.workers.ledger_worker import LedgerSoFar, LedgerWorker
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.lists.costs import tool_ledger as view
 from ctxtui.views.lists.costs.tool_ledger import LedgerRow
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.workers.ledger_worker import LedgerSoFar, LedgerWorker
 
 
 class NextLedgerOrder(Command):

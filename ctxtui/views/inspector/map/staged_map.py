@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final
 
 from ctxtui.views.inspector.map.context_map import ContextMap, extent_of
-from ctxtui.views.model.known_fates import Step
+from ctxtui.views.model.fates import Step
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.signs import NOT_RECORDED
 

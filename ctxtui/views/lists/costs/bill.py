@@ -21,6 +21,7 @@ from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
 from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.session_events import duration, thousands
+from ctxtui.core.call import count_calls
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
@@ -287,18 +288,18 @@ def spent_words(what: SessionTotals) -> str:
     """What a session comes to, with its subagents and without."""
     whole, main, others = what.whole, what.main, what.others
     told = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
-    if not others.calls:
+    if not others.calls and not others.tokens:
         return told
     who = f"of {numbers.many(what.agents, 'subagent')}" if what.agents else "beside it"
     return (
         f"{told}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
-        f" {others.calls:,} for {numbers.least(others.usd, others.at_least)} {who}"
+        f" {others.calls or 'a sum'} for {numbers.least(others.usd, others.at_least)} {who}"
     )
 
 
 def head(what: Statement) -> list[Span]:
     """What the statement is about: the money and whose price it is; for a subscription tokens and window lead."""
-    calls = f"{numbers.many(len(what.calls), 'call')}"
+    calls = f"{numbers.many(count_calls(what.calls), 'call')}"
     more = f" · {numbers.many(what.sessions, 'session')}" if what.sessions > 1 else ""
     copied = sum(call.is_copy for call in what.calls)
     more += f" · {copied:,} copied by ctxtui from another session" if copied else ""

@@ -7,11 +7,12 @@ The weights of the context shown: for a worker, since a long context takes longe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.analysis.content.duplicates import Repeat, stale
+from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.dataclasses import dataclass
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
@@ -20,10 +21,6 @@ from ctxtui.views.text import numbers, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.money.ledger import CostLedger
-
 
 KEEP: Final = 500
 """Blocks that the list shows: nobody reads further."""

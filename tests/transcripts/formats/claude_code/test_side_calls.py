@@ -38,7 +38,7 @@ def test_what_the_client_counts_beyond_the_calls_on_record_is_a_sum_of_its_own()
     client.spent(fresh=196, output=5, read=40, write=7)
     session = read(client.dump(), NAME)
     (call,) = side(session)
-    assert call.fidelity is Fidelity.TOTALS and call.usage is not None
+    assert call.fidelity is Fidelity.TOTALS and call.is_sum and call.count == 0 and call.usage is not None
     assert (call.usage.fresh, call.usage.cache_read, call.usage.write_5m, call.usage.output) == (100, 40, 7, 2)
     assert total(session).fresh == 196
     law_2(client.dump(), NAME)

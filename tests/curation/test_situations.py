@@ -1,5 +1,4 @@
-"""Edits applied to what is applied already come to the same as all of them applied anew; what a situation works out of
-the one before it is what it would work out by itself."""
+"""What a situation works out of the one before it is what it would work out by itself."""
 
 from __future__ import annotations
 
@@ -13,9 +12,6 @@ from hypothesis import strategies as st
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.closure import DANGLING
-from ctxtui.curation.apply.continued import apply_further, continued
 from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.situation import PolicyContext
@@ -23,7 +19,7 @@ from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import PAYLOADS, context_of
-from tests.curation.shaped import SHAPES, edits
+from tests.curation.shaped import SHAPES
 
 pytestmark = pytest.mark.slow
 
@@ -58,67 +54,10 @@ def answers_dropped(rng: Random, context: Context) -> list[Edit]:
     return [make("drop", context.targets(range(p, p + 1)), {}, id=f"e{number}") for number, p in enumerate(firsts)]
 
 
-@settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 60)
-@given(**CASES)
-def test_further_edits_come_to_what_all_of_them_come_to(dialect: str, seed: int) -> None:
-    rng = Random(f"{dialect} {seed}")
-    context, rules = generated(dialect, rng)
-    log = (edits, as_policies_ask, answers_dropped)[seed % 3](rng, context)
-    known = apply(context, (), rules)
-    at = 0
-    while at < len(log):
-        more, before = log[at : at + rng.randint(1, 3)], log[:at]
-        at += len(more)
-        whole = apply(context, log[:at], rules)
-        _ = rng.random() < 0.7 and known.taken_along
-        found = continued(known, more, rules)
-        if found is not None:
-            assert found == whole
-            assert found.settled == whole.settled
-            assert found.went_along == whole.went_along
-        assert apply_further(known, before, more, rules) == whole
-        known = found or whole
-
-
-def test_thinking_that_goes_along_goes_on_from_what_is_applied() -> None:
-    """Else what a user drops of an agent's answers would all be applied anew at each key."""
-    found = 0
-    for seed in range(60):
-        rng = Random(f"anthropic {seed}")
-        context, rules = generated("anthropic", rng)
-        known, log = apply(context, (), rules), answers_dropped(rng, context)
-        for at, edit in enumerate(log):
-            now = continued(known, [edit], rules)
-            if now is not None and now.settled is not None:
-                found += any(gone.why == DANGLING for gone in now.settled.removed.values())
-                assert now == apply(context, log[: at + 1], rules)
-            known = now or apply(context, log[: at + 1], rules)
-    assert found > 5
-
-
-def test_most_of_what_policies_ask_for_goes_on_from_what_is_applied() -> None:
-    """Else the law above would hold of nothing."""
-    went_on = asked = 0
-    for seed in range(120):
-        rng = Random(f"anthropic {seed}")
-        context, _ = generated("anthropic", rng)
-        known = apply(context, ())
-        for number, index in enumerate(range(0, len(context.messages) - 3, 2)):
-            message = context.messages[index]
-            kind = rng.choice(["drop", "summarize", "truncate"])
-            positions = context.targets(range(message.start, message.stop))
-            more = [make(kind, positions, {"text": "in short"}, author="a", id=f"e{number}")]
-            found = continued(known, more)
-            went_on, asked = went_on + (found is not None), asked + 1
-            known = found or apply(context, more)
-    assert went_on > asked / 3
-
-
 def size(block: object) -> int:
     return len(getattr(block, "body", b""))
 
 
-@pytest.mark.slow
 @settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40)
 @given(**CASES)
 def test_a_situation_that_goes_on_finds_what_a_new_one_finds(dialect: str, seed: int) -> None:
@@ -153,21 +92,3 @@ def same_as_new(now: PolicyContext) -> None:
     assert now.applied.changes == new.applied.changes
     assert now.applied.inserts == new.applied.inserts
     assert now.asked.ids == {edit.id for edit in now.log}
-
-
-def test_a_block_that_an_edit_waited_for_is_no_further_edit() -> None:
-    """One of two targets comes with a later turn: then everything is applied anew."""
-    words = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}]
-    later = [{"role": "user", "content": "one"}, {"role": "assistant", "content": "three"}]
-    whole, _ = context_of(
-        {"model": "claude-opus-4-5", "max_tokens": 1, "messages": [*words, *later, *words]}, "anthropic"
-    )
-    texts = [p for p, item in enumerate(whole.items) if item.block.kind == "text"]
-    early = Context(whole.tree, whole.nodes[texts[1]], whole.dialect, whole.params)
-    both = make("truncate", whole.targets([texts[0], texts[2]]), {"head": 0, "tail": 0}, author="a", id="both")
-    known = apply(early, [both])
-    grown = early.grown(whole.head)
-    more = [make("drop", grown.targets([texts[3]]), author="a", id="more")]
-    lagging = replace(known, length=len(grown))
-    assert continued(lagging, more) is None
-    assert apply_further(lagging, [both], more, None) == apply(grown, [both, *more])

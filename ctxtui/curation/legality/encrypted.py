@@ -1,0 +1,43 @@
+"""What a provider encrypted comes back to it as the string that it was (facts §1, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.curation.legality.violation import ENCRYPTED, Violation, listed
+
+_KEYS: Final = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
+_FREE: Final = frozenset({"input", "arguments"})
+"""Members whose inside is a tool's own business."""
+
+_NEEDED: Final = frozenset({"compaction", "compaction_summary", "encrypted_content"})
+"""Kinds of OpenAI's items and parts that are nothing without it."""
+
+
+def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
+    """Encrypted members of an Anthropic `body` that are no strings."""
+    for n, message in enumerate(listed(body.get("messages"))):
+        for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None)):
+            yield from _inside(part, f"$.messages[{n}].content[{m}]", frozenset())
+
+
+def responses(body: dict[str, Json]) -> Iterator[Violation]:
+    """Encrypted members of an OpenAI Responses `body` that are no strings."""
+    for n, item in enumerate(listed(body.get("input"))):
+        yield from _inside(item, f"$.input[{n}]", _NEEDED)
+
+
+def _inside(value: Json, path: str, needed: frozenset[str]) -> Iterator[Violation]:
+    if isinstance(value, list):
+        for n, one in enumerate(value):
+            yield from _inside(one, f"{path}[{n}]", needed)
+    elif isinstance(value, dict):
+        if value.get("encrypted_content") is None and str(value.get("type")) in needed:
+            yield Violation(f"{path}.encrypted_content", "encrypted content is required", ENCRYPTED)
+        for key, one in value.items():
+            if key in _KEYS and one is not None and not isinstance(one, str):
+                yield Violation(f"{path}.{key}", "encrypted content must be a string", ENCRYPTED)
+            elif key not in _FREE:
+                yield from _inside(one, f"{path}.{key}", needed)

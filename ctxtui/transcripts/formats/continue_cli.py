@@ -1,0 +1,133 @@
+"""Continue's sessions: one JSON with the messages, what their tools gave back, and the usage of each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core import canonical
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import file_head, plain_messages
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
+from ctxtui.transcripts.kit.fields import at, count, obj, objects, word
+from ctxtui.transcripts.kit.whole_file import json_reader
+
+NAME: Final = "continue cli"
+_FIGURES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
+    (("prompt_tokens",), ("promptTokens",)),
+    (("completion_tokens",), ("completionTokens",)),
+    (("prompt_tokens_details", "cached_tokens"), ("promptTokensDetails", "cachedTokens")),
+    (("prompt_tokens_details", "cache_write_tokens"), ("promptTokensDetails", "cacheWriteTokens")),
+)
+"""Where an answer's report has a figure, and the session's sum of it."""
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a session."""
+    first = next(iter(file_head.values(head)), None)
+    items = objects(obj(first).get("history"))
+    known = {"sessionId", "history"} <= obj(first).keys() and "workspaceDirectory" in obj(first)
+    return 0.95 if known and (not items or "message" in items[0]) else 0.0
+
+
+def take(value: Json, tree: Tree) -> Iterator[Event]:
+    """The events of a session."""
+    session, ids = obj(value), Ids()
+    dialogue, thoughts = Dialogue(tree, ids=ids), list[Json]()
+    reports: list[Json] = []
+    for item in objects(session.get("history")):
+        message = obj(item.get("message"))
+        role = word(message.get("role"))
+        if summary := word(item.get("conversationSummary")):
+            head = tree.extend(ROOT, spoken("assistant", plain_messages.text(summary)))
+            dialogue.restart(EpochStart.COMPACTION, head=head)
+        elif role == "thinking":
+            thoughts.append(plain_messages.thinking(word(message.get("content")), message.get("signature")))
+        elif role == "assistant":
+            reports.append(message.get("usage"))
+            call = Call("", "", model=word(at(message, "usage", "model")), usage=usage(message.get("usage")))
+            yield dialogue.answer(
+                spoken("assistant", *thoughts, *_parts(message.get("content")), *_calls(message)), call
+            )
+            results = [_result(state) for state in objects(item.get("toolCallStates"))]
+            dialogue.say(spoken("user", *results) if results else [])
+            thoughts = []
+        else:
+            held = [plain_messages.text(one.get("content")) for one in objects(item.get("contextItems"))]
+            dialogue.say(spoken(role or "user", *held, *_parts(message.get("content"))))
+    yield dialogue.tip()
+    rest = _beyond(session.get("usage"), reports)
+    if rest is not None:
+        yield from in_all(tree, ids, Call("", "", usage=rest), dialogue.unreported)
+    title = word(session.get("title"))
+    cwd = word(session.get("workspaceDirectory")).removeprefix("file://")
+    yield Described(
+        id=word(session.get("sessionId")),
+        source=NAME,
+        cwd=cwd,
+        title=dialogue.title if title in ("", "Untitled Session", "New Session") else title,
+    )
+
+
+def _parts(content: Json) -> list[Json]:
+    if isinstance(content, str):
+        return [plain_messages.text(content)] if content else []
+    return [
+        {"type": "image_url", "image_url": part["imageUrl"]} if "imageUrl" in part else part
+        for part in objects(content)
+    ]
+
+
+def _calls(message: dict[str, Json]) -> list[Json]:
+    return [
+        plain_messages.tool_use(
+            call.get("id"), at(call, "function", "name"), _given(word(at(call, "function", "arguments")))
+        )
+        for call in objects(message.get("toolCalls"))
+    ]
+
+
+def _given(arguments: str) -> Json:
+    try:
+        return canonical.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+def _result(state: dict[str, Json]) -> Json:
+    words = "\n".join(word(one.get("content")) for one in objects(state.get("output")))
+    return plain_messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
+
+
+def _is_apart(report: Json) -> bool:
+    """Whether the cache's figures are beside those of the prompt (Anthropic), not in them."""
+    return bool(obj(at(report, "prompt_tokens_details")).keys() & {"cache_read_tokens", "cache_write_tokens"})
+
+
+def usage(report: Json) -> Usage | None:
+    """Usage of one answer."""
+    held, details = obj(report), obj(at(report, "prompt_tokens_details"))
+    written = count(details.get("cache_write_tokens"))
+    read = count(details.get("cache_read_tokens")) or count(details.get("cached_tokens"))
+    prompt, output = count(held.get("prompt_tokens")), count(held.get("completion_tokens"))
+    if not (prompt or output or read or written):
+        return None
+    fresh = prompt if _is_apart(report) or read > prompt else prompt - read
+    reasoning = count(at(held, "completion_tokens_details", "reasoning_tokens"))
+    return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning)
+
+
+def _beyond(session: Json, reports: list[Json]) -> Usage | None:
+    """What the session says that all its requests used, less the `reports` of its answers."""
+    rest = [count(at(session, *whole)) - sum(count(at(one, *part)) for one in reports) for part, whole in _FIGURES]
+    prompt, output, read, written = (max(0, tokens) for tokens in rest)
+    details = {"cached_tokens": read, **({"cache_write_tokens": written} if any(map(_is_apart, reports)) else {})}
+    return usage({"prompt_tokens": prompt, "completion_tokens": output, "prompt_tokens_details": details})
+
+
+reader = json_reader(take)

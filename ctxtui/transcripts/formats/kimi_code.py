@@ -1,0 +1,241 @@
+"""Kimi Code's sessions: a file of records for each agent (``agents/NAME/wire.jsonl``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
+from ctxtui.transcripts.kit import file_head, plain_messages
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
+from ctxtui.transcripts.kit.linewise import LinesReader
+from ctxtui.transcripts.kit.record_pieces import FoundObject
+
+NAME: Final = "kimi code"
+_LOOP: Final = "loop"
+"""The kind of request that an agent makes to go on; others summarize, or name the session."""
+_PROVIDERS: Final = frozenset({"anthropic", "openai"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins an agent's file."""
+    records = file_head.records(head)
+    first = records[0] if records else {}
+    return 0.97 if first.get("type") == "metadata" and {"protocol_version", "created_at"} <= first.keys() else 0.0
+
+
+class _Agent:
+    """One agent: its context, and the request that waits for its end."""
+
+    def __init__(self, tree: Tree, thread: str, ids: Ids) -> None:
+        self._tree = tree
+        self._ids = ids
+        self.dialogue = Dialogue(tree, thread, ids)
+        self._system = ""
+        self._tools: dict[str, list[Json]] = {}
+        self._front: list[Item] = []
+        self._messages: list[list[Item]] = []
+        self._request: dict[str, Json] = {}
+        """The request under way; empty where there is none."""
+        self._used: Usage | None = None
+        self._said: list[Json] = []
+        self._results: list[Json] = []
+
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        match value.get("type"):
+            case "profile.bind" | "config.update":
+                self._system = word(value.get("systemPrompt")) or self._system
+            case "llm.tools_snapshot":
+                self._tools[word(value.get("hash"))] = listed(value.get("tools"))
+            case "llm.request":
+                if value.get("turnStep") != self._request.get("turnStep"):
+                    yield from self._end({}, value, found)
+                self._request = value
+                self._begin(self._tools.get(word(value.get("toolsHash")), []))
+            case "usage.record":
+                yield from self._spent(value, found)
+            case "turn.prompt":
+                yield from self._end({}, value, found)
+            case "context.append_message":
+                self._say(_message(obj(value.get("message"))))
+            case "context.append_loop_event":
+                yield from self._step(obj(value.get("event")), value, found)
+            case kind:
+                self._cut(kind, value)
+
+    def _cut(self, kind: Json, value: dict[str, Json]) -> None:
+        """What takes messages out of the context."""
+        match kind:
+            case "context.apply_compaction":
+                summary = spoken("user", plain_messages.text(word(value.get("summary"))))
+                self._messages = [summary, *self._messages[count(value.get("compactedCount")) :]]
+                self.dialogue.restart(EpochStart.COMPACTION, head=self._whole())
+            case "context.clear":
+                self._messages = []
+                self.dialogue.restart(EpochStart.COMPACTION, head=self._whole())
+            case "context.undo":
+                for _ in range(count(value.get("count")) or 1):
+                    self._undo()
+                self.dialogue.head = self._whole()
+
+    def _begin(self, tools: list[Json]) -> None:
+        """The tools and the system prompt of the next request, where they changed."""
+        front = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in tools if isinstance(tool, dict)]
+        if self._system:
+            front.append(Item(blocks.of({"type": "text", "text": self._system}), Place("system")))
+        if front != self._front:
+            self._front = front
+            self.dialogue.head = self._whole()
+
+    def _whole(self) -> int:
+        return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
+
+    def _undo(self) -> None:
+        """Take out the last message of the user and all after it."""
+        while self._messages and self._messages.pop()[0].place.role != "user":
+            pass
+
+    def _say(self, items: list[Item]) -> None:
+        if items:
+            self._messages.append(items)
+            self.dialogue.say(items)
+
+    def _step(self, event: dict[str, Json], value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        match event.get("type"):
+            case "content.part":
+                self._said.append(_part(obj(event.get("part"))))
+            case "tool.call":
+                self._said.append(
+                    plain_messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args"))
+                )
+            case "tool.result":
+                result = obj(event.get("result"))
+                self._results.append(
+                    plain_messages.tool_result(
+                        event.get("toolCallId"), result.get("output"), error=result.get("isError") is True
+                    )
+                )
+            case "step.end":
+                yield from self._end(event, value, found)
+
+    def _end(self, event: dict[str, Json], value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        """The request under way ends: with its answer, or without one where something else begins."""
+        if self._request.get("kind") == _LOOP:
+            items = spoken("assistant", *self._said) if self._said else []
+            used = usage(event.get("usage")) or self._used
+            call = self._call(word(event.get("messageId")), used, value, found)
+            yield self.dialogue.answer(items, replace(call, stop_reason=word(event.get("rawFinishReason"))))
+            self._messages += [items] if items else []
+            self._say(spoken("user", *self._results) if self._results else [])
+        self._request, self._used, self._said, self._results = {}, None, [], []
+
+    def _spent(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        """A report: of the step that ends next, or of a request beside the conversation."""
+        used, kind = usage(value.get("usage")), word(self._request.get("kind"))
+        if kind in ("", _LOOP):
+            self._used = used
+            return
+        thread = f"{self.dialogue.thread} {kind}"
+        yield ThreadSeen(thread, kind, self.dialogue.thread)
+        call = replace(self._call("", used, value, found), fidelity=Fidelity.TOTALS, extra={"purpose": kind})
+        yield Dialogue(self._tree, thread, self._ids).answer([], call)
+        self._request = {}
+
+    def _call(self, id_: str, used: Usage | None, value: dict[str, Json], found: FoundObject) -> Call:
+        asked = self._request
+        provider = word(asked.get("provider"))
+        return Call(
+            id_,
+            "",
+            provider=provider if provider in _PROVIDERS else "",
+            model=word(asked.get("model")) or word(value.get("model")),
+            started=_time(asked),
+            ended=_time(value) if used is not None else None,
+            usage=used,
+            line=found.line,
+            extra={FRONT_RECORDED: True} if self._front else {},
+        )
+
+
+class _File:
+    """One file of a session, whose `agents` all files share; older versions do not say whose records they are."""
+
+    def __init__(self, tree: Tree, agents: dict[str, _Agent], ids: Ids, name: str) -> None:
+        self._tree = tree
+        self._agents = agents
+        self._ids = ids
+        self._name = name
+
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        name = word(value.get("agentId")) or self._name
+        if name not in self._agents:
+            self._agents[name] = _Agent(self._tree, name, self._ids)
+            if name != MAIN:
+                yield ThreadSeen(name, name, MAIN)
+        yield from self._agents[name].record(value, found)
+
+    def standing(self) -> Iterator[Event]:
+        talks = [agent.dialogue for agent in self._agents.values()]
+        yield Described(source=NAME, title=next((talk.title for talk in talks if talk.title), ""))
+        yield from (talk.tip() for talk in talks)
+
+
+class KimiReader(LinesReader):
+    """Reads one agent's file; `part` gives readers for those of the others."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._made: tuple[Tree, dict[str, _Agent], Ids] = tree, {}, Ids()
+        self._parts = 0
+        super().__init__(_File(*self._made, MAIN))
+
+    def part(self, name: str) -> LinesReader:
+        """The reader for another agent's file."""
+        self._parts += 1
+        return LinesReader(_File(*self._made, f"agent {self._parts}"))
+
+
+def _time(value: dict[str, Json]) -> float | None:
+    return count(value.get("time")) / 1000 or None
+
+
+def _message(message: dict[str, Json]) -> list[Item]:
+    parts = [_part(part) for part in objects(message.get("content"))]
+    for call in objects(message.get("toolCalls")):
+        inner = obj(call.get("function")) or call
+        parts.append(plain_messages.tool_use(call.get("id"), inner.get("name"), inner.get("arguments")))
+    if message.get("role") == "tool":
+        parts = [plain_messages.tool_result(message.get("toolCallId"), parts)]
+        return spoken("user", *parts)
+    own = word(obj(message.get("origin")).get("kind")) not in ("", "user")
+    return spoken(word(message.get("role")) or "user", *parts, mark="meta" if own else "") if parts else []
+
+
+def _part(part: dict[str, Json]) -> Json:
+    if part.get("type") == "think":
+        return plain_messages.thinking(word(part.get("think")), part.get("encrypted"))
+    return part
+
+
+def usage(report: Json) -> Usage | None:
+    """Usage of one request."""
+    held = obj(report)
+    if not any(count(tokens) for tokens in held.values()):
+        return None
+    return Usage(
+        count(held.get("inputOther")),
+        count(held.get("inputCacheRead")),
+        write_5m=count(held.get("inputCacheCreation")),
+        output=count(held.get("output")),
+    )
+
+
+reader = KimiReader

@@ -1,0 +1,109 @@
+"""Qwen Code's chats: a record each line, a tree by ``parentUuid``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core.call import WINDOW, Call, EpochStart
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, Described, Event, Happened, ThreadSeen
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.dataclasses import replace
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import at, count, moment, obj, word
+from ctxtui.transcripts.kit.http_exchange import google
+from ctxtui.transcripts.kit.linewise import lines_reader
+from ctxtui.transcripts.kit.record_pieces import FoundObject
+
+NAME: Final = "qwen code"
+_KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a chat: Claude Code's records have the same members, but no parts."""
+    records = [one for one in file_head.records(head) if one.keys() >= _KEYS]
+    return 0.98 if any("systemPayload" in one or "parts" in obj(one.get("message")) for one in records) else 0.0
+
+
+class _Qwen:
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._ids = Ids()
+        self._about = Described(source=NAME)
+        self._threads: dict[str, Dialogue] = {MAIN: Dialogue(tree, MAIN, self._ids)}
+        self._ends: dict[str, int] = {}
+        """Where the context ends after each record, which any later one may go on from."""
+
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        about = self._about
+        self._about = replace(
+            about,
+            id=about.id or word(value.get("sessionId")),
+            cwd=about.cwd or word(value.get("cwd")),
+            version=word(value.get("version")) or about.version,
+        )
+        name = word(value.get("agentId")) or MAIN
+        if name not in self._threads:
+            self._threads[name] = Dialogue(self._tree, name, self._ids)
+            yield ThreadSeen(name, word(value.get("agentName")) or name, MAIN)
+        talk = self._threads[name]
+        if "parentUuid" in value:
+            parent = value["parentUuid"]
+            talk.head = ROOT if parent is None else self._ends.get(word(parent), talk.head)
+        content = obj(value.get("message"))
+        match value.get("type"):
+            case "assistant":
+                yield talk.answer(spoken("model", *google.parts(content.get("parts"))), _call(value, found))
+            case "user" | "tool_result":
+                talk.say(spoken("user", *google.parts(content.get("parts"))))
+            case "system":
+                yield from self._system(talk, value)
+        self._ends[word(value.get("uuid"))] = talk.head
+
+    def standing(self) -> Iterator[Event]:
+        yield replace(self._about, title=self._about.title or self._threads[MAIN].title)
+        yield from (talk.tip() for talk in self._threads.values())
+
+    def _system(self, talk: Dialogue, value: dict[str, Json]) -> Iterator[Event]:
+        payload, happened = obj(value.get("systemPayload")), moment(value.get("timestamp"))
+        event = obj(payload.get("uiEvent"))
+        match value.get("subtype"):
+            case "custom_title":
+                self._about = replace(self._about, title=word(payload.get("customTitle")))
+            case "chat_compression":
+                history = google.request_items({"contents": payload.get("compressedHistory")})
+                talk.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
+            case "ui_telemetry" if word(event.get("event.name")).endswith("api_error"):
+                words = word(event.get("error_message")) or word(event.get("error"))
+                yield Happened("api error", words, at=happened, thread=talk.thread)
+
+
+def _call(value: dict[str, Json], found: FoundObject) -> Call:
+    window = count(value.get("contextWindowSize"))
+    # A branched session holds copies of its parent's records.
+    id_ = word(at(value, "forkedFrom", "messageUuid")) or word(value.get("uuid"))
+    return Call(
+        id_,
+        "",
+        model=word(value.get("model")),
+        ended=moment(value.get("timestamp")),
+        usage=usage(value.get("usageMetadata")),
+        line=found.line,
+        extra={WINDOW: window} if window else {},
+    )
+
+
+def usage(report: Json) -> Usage | None:
+    """Usage of one answer, as Google reports it; from other providers the candidates include the thoughts."""
+    told, held = google.usage(report), obj(report)
+    if told is None or not (told.input or told.output):
+        return None
+    whole = count(held.get("totalTokenCount")) - told.input
+    return replace(told, output=whole) if 0 < whole < told.output else told
+
+
+reader = lines_reader(_Qwen)

@@ -1,0 +1,29 @@
+"""A sum counts for the calls that its record tells of, or for none: every command has the same count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.transcripts.formats.test_copilot_cli import metrics, request, story
+from tests.transcripts.reading import as_lines
+
+
+@pytest.mark.parametrize(("told", "calls"), [(2, 2), (6, 6), (0, 2)])
+def test_every_command_counts_the_same_calls(ctxtui: Run, tmp_path: Path, told: int, calls: int) -> None:
+    path = tmp_path / "events.jsonl"
+    records = [*story()[:4], request("a-1", 500, 100, 9), *story()[4:6], story()[6], metrics(told, 1500, 400, 40)]
+    path.write_bytes(as_lines(records))
+    session = ctxtui("sessions", tmp_path, "--figures", "--json").json["sessions"][0]
+    counted = {
+        "cost": ctxtui("cost", path, "--json").json["calls"],
+        "cost by": sum(row["calls"] for row in ctxtui("cost", path, "--by", "thread", "--json").json["rows"]),
+        "stats": ctxtui("stats", tmp_path, "--json").json["total"]["calls"],
+        "sessions": session["calls"],
+        "show": ctxtui("show", path, "--json").json["session"]["calls"],
+        "why": ctxtui("why", path, "--json").json["calls"],
+    }
+    assert counted == dict.fromkeys(counted, calls)
+    assert ctxtui("cost", path, "--json").json["tokens"] == 1540

@@ -1,0 +1,263 @@
+"""Kinds of sessions that clients cannot go on with: what is wrong is named, mended there, and nothing else goes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.legality import violation as rule
+from ctxtui.curation.legality.faults import faults
+from ctxtui.curation.legality.legality import check
+from ctxtui.curation.legality.provider_errors import told
+from ctxtui.curation.legality.repair import Mended, repair
+from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.provider_rules import rules_for
+from ctxtui.services.config.package_data import model_table
+from tests.curation.conversations import context_of
+from tests.curation.test_random_edits import STRICT
+from tests.tokens.test_image import VP8, VP8L, VP8X, jpeg, png
+
+Body = dict[str, Any]
+TOOL: Body = {"name": "read_file", "description": "Reads.", "input_schema": {"type": "object", "title": "Path"}}
+USE: Body = {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "a", "deep": [{"note": "b"}]}}
+MODELS = {"anthropic": "claude-opus-4-5", "openai_chat": "gpt-5.4", "openai_responses": "gpt-5.5"}
+
+
+def result(*parts: Any, **more: Any) -> Body:
+    return {"type": "tool_result", "tool_use_id": "toolu_1", "content": list(parts), **more}
+
+
+def text(words: str, kind: str = "text") -> Body:
+    return {"type": kind, "text": words}
+
+
+def claude(*answers: Any, tools: Any = (TOOL,), use: Body = USE, **more: Any) -> Body:
+    messages = [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": [text("I look."), use]},
+        {"role": "user", "content": [*answers, text("and?")]},
+    ]
+    listed = {"tools": list(tools)} if tools else {}
+    return {"model": MODELS["anthropic"], "max_tokens": 9000, **listed, **more, "messages": messages}
+
+
+CHAT: Body = {
+    "model": MODELS["openai_chat"],
+    "tools": [{"type": "function", "function": {"name": "read_file", "description": "Reads.", "parameters": {}}}],
+    "messages": [
+        {"role": "system", "content": "Be short."},
+        {"role": "user", "content": [text("look")]},
+        {"role": "assistant", "content": "I look.", "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": '{"path":"a"}'}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "words"},
+    ],
+}  # fmt: skip
+RESPONSES: Body = {
+    "model": MODELS["openai_responses"],
+    "tools": [{"type": "function", "name": "read_file", "description": "Reads.", "parameters": {}, "strict": False}],
+    "input": [
+        {"type": "message", "role": "user", "content": [text("look", "input_text")]},
+        {"type": "function_call", "call_id": "c1", "name": "read_file", "arguments": '{"path":"a"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": [text("words", "input_text")]},
+        {"type": "message", "role": "assistant", "content": [text("Done.", "output_text")]},
+        {"type": "message", "role": "user", "content": [text("and?", "input_text")]},
+    ],
+}
+CLAUDE = claude(result(text("one"), text("two")), system=[text("Be short.")])
+BODIES = {"anthropic": CLAUDE, "openai_chat": CHAT, "openai_responses": RESPONSES}
+STRUCTURE = {"model", "type", "role", "name", "id", "tool_use_id", "tool_call_id", "call_id"}
+
+
+def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Mended, Body, list[str]]:
+    """What repair finds and does, the body that leaves then, and what a validator written apart says of it."""
+    context, request = context_of(body, dialect)
+    card = model_table().card(body["model"])
+    rules = rules_for(dialect, card)
+    fault = told(context, error) if error else None
+    found = repair(context, rules, prefill=card.prefill, told=[fault] if fault else [])
+    applied = apply(context, found.edits, rules)
+    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], prefill=card.prefill)
+    value = canonical.loads(out.body)
+    assert not found.left and not out.violations and not faults(applied, prefill=card.prefill)
+    return found, value, [refusal.message for refusal in STRICT[dialect](value)]
+
+
+def strings(value: Json, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all strings in `value` that hold a person's or a tool's words, and (with "key") of a tool's keys."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, list):
+        for n, one in enumerate(value):
+            yield from strings(one, (*path, n))
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key not in STRUCTURE:
+                yield from strings(one, (*path, key))
+            if "input" in path and isinstance(path[-1], str):
+                yield (*path, "key", key)
+
+
+def broken(body: Body, path: tuple[Any, ...], half: str) -> Body:
+    """`body` with half of a pair in the string at `path`."""
+    made: Any = json.loads(json.dumps(body))
+    at = made
+    *steps, last = path
+    for step in steps if "key" not in steps else steps[:-1]:
+        at = at[step]
+    if "key" in steps:
+        at[f"{last}{half}"] = at.pop(last)
+    else:
+        at[last] += half
+    return dict(made)
+
+
+@pytest.mark.parametrize("dialect", BODIES)
+def test_half_a_pair_is_replaced_where_ever_it_stands(dialect: str) -> None:
+    body = BODIES[dialect]
+    size = len(json.dumps(body))
+    places = list(strings({key: body[key] for key in ("system", "tools", "messages", "input") if key in body}))
+    assert len(places) >= 6
+    for n, path in enumerate(places):
+        found, value, strict = mended(broken(body, path, ("\ud83e", "\udd14", "\x00")[n % 3]), dialect)
+        assert [edit.kind for edit in found.edits] == ["strip"], path
+        assert not strict and "\ufffd" in canonical.dumps(value).decode(), path
+        assert len(json.dumps(value)) == size + len("\\ufffd"), path
+
+
+def test_a_reference_to_a_tool_that_is_gone_goes() -> None:
+    other = {"type": "tool_reference", "tool_name": "find"}
+    gone = {"type": "tool_reference", "tool_name": "find_all"}
+    for body in (claude(result(gone), tools=()), claude(result(gone))):
+        found, value, _ = mended(body)
+        assert {fault.violation.rule for fault in found.faults} == {rule.REFERENCE}
+        assert value["messages"][2]["content"][0]["content"] == [text("[the tool find_all is not there any more]")]
+    _, value, _ = mended(claude(result(other, gone, text("x")), tools=(TOOL, {**TOOL, "name": "find"})))
+    assert value["messages"][2]["content"][0]["content"] == [other, text("x")]
+    served = {"type": "tool_search_tool_search_result", "tool_references": [gone]}
+    call = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_regex", "input": {}}
+    body = claude(result(text("x")))
+    answer = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": served}
+    body["messages"][1]["content"][:1] = [call, answer]
+    assert mended(body)[1]["messages"][1]["content"][1]["content"]["tool_references"] == []
+
+
+def test_a_tool_that_was_called_is_there() -> None:
+    gone = {"type": "tool_reference", "tool_name": "read_file"}
+    assert mended(claude(result(gone), tools=()))[0].edits == (), "what worked is there, though no tools are recorded"
+    assert mended(claude(result(gone, is_error=True), tools=()))[0].edits != ()
+    error = "messages.2.content.0: Tool reference 'read_file' not found in available tools"
+    found, value, _ = mended(claude(result(gone), tools=()), error=error)
+    assert [edit.given["name"] for edit in found.edits] == ["read_file"], "the provider knows better"
+    assert "tool_reference" not in json.dumps(value)
+
+
+def image(data: bytes | str, kind: str = "image/png") -> Body:
+    coded = data if isinstance(data, str) else base64.b64encode(data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": coded}}
+
+
+PICTURES = {
+    "image/png": [png(8, 6)],
+    "image/jpeg": [jpeg(8, 6)],
+    "image/gif": [b"GIF89a\x08\x00\x06\x00"],
+    "image/webp": [VP8, VP8L, VP8X],
+}
+GOOD, WIDE = image(png(8, 6)), image(png(2001, 9))
+ODD = {
+    "empty": image(""),
+    "no base64": image("%%"),
+    "cut base64": image(base64.b64encode(png(8, 6)).decode()[:-3]),
+    "no image": image(b"words"),
+    "too wide": image(png(8001, 9)),
+    "too high": image(png(9, 8001)),
+    "not taken": image(png(8, 6), "image/bmp"),
+}
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_an_image_is_what_it_says(kind: str) -> None:
+    for data in PICTURES[kind]:
+        for declared in PICTURES:
+            found, value, strict = mended(claude(result(text("see"), GOOD, image(data, declared))))
+            assert not strict and bool(found.edits) == (declared != kind), (kind, declared)
+            left = [part["type"] for part in value["messages"][2]["content"][0]["content"]]
+            assert left == ["text", "image", "image" if declared == kind else "text"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_image_goes_wherever_it_stands(name: str) -> None:
+    bodies = [claude(result(ODD[name], GOOD, ODD[name])), claude(result(text("x")), ODD[name], GOOD)]
+    paper = {"type": "document", "source": {"type": "content", "content": [text("x"), ODD[name]]}}
+    for body in (*bodies, claude(result(text("x")), paper)):
+        assert paper in body["messages"][2]["content"] or STRICT["anthropic"](body), name
+        found, value, strict = mended(body)
+        assert {fault.violation.rule for fault in found.faults} == {rule.IMAGES} and not strict
+        assert json.dumps(value).count('"type": "image"') == (0 if paper in body["messages"][2]["content"] else 1)
+
+
+def test_many_images_are_smaller_ones() -> None:
+    few = claude(result(*[GOOD] * 19, WIDE))
+    assert mended(few)[0].edits == ()
+    many = claude(result(*[GOOD] * 19, WIDE), GOOD)
+    error = "An image in the conversation exceeds the dimension limit for many-image requests (2000px)."
+    for said in ("", error, f"messages.2.content.1.image.source.base64.data: {error}"):
+        found, value, strict = mended(many, error=said)
+        assert [edit.given["parts"] for edit in found.edits] == [[19]] and not strict
+        assert json.dumps(value).count('"type": "image"') == 20
+
+
+@pytest.mark.parametrize("url", ["data:image/png;base64,", "data:image/png;base64,%%"])
+def test_a_data_url_has_data(url: str) -> None:
+    responses = json.loads(json.dumps(RESPONSES))
+    responses["input"][0]["content"].append({"type": "input_image", "image_url": url})
+    responses["input"][2]["output"].append({"type": "input_image", "image_url": url})
+    chat = json.loads(json.dumps(CHAT))
+    chat["messages"][1]["content"].append({"type": "image_url", "image_url": {"url": url}})
+    for dialect, body in (("openai_responses", responses), ("openai_chat", chat)):
+        found, value, strict = mended(body, dialect)
+        assert {fault.violation.rule for fault in found.faults} == {rule.IMAGES} and not strict
+        assert "data:image" not in json.dumps(value)
+
+
+@pytest.mark.parametrize("cipher", [{"data": "gAAA"}, ["gAAA"], 3, True])
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "compaction", "id": "cmp_1"},
+        {"type": "agent_message", "author": "a", "recipient": "b", "content": [{"type": "encrypted_content"}]},
+    ],
+)
+def test_what_is_encrypted_is_a_string(item: Body, cipher: Any) -> None:
+    sealed = json.loads(json.dumps(item))
+    (sealed["content"][0] if "content" in sealed else sealed)["encrypted_content"] = cipher
+    body = {**RESPONSES, "input": [*RESPONSES["input"][:3], sealed, *RESPONSES["input"][3:]]}
+    assert rule.ENCRYPTED in {one.rule for one in check("openai_responses", body)}
+    found, value, strict = mended(body, "openai_responses")
+    assert {fault.violation.rule for fault in found.faults} == {rule.ENCRYPTED} and not strict
+    assert "encrypted_content" not in json.dumps(value)
+
+
+def test_arguments_of_tools_may_be_called_so() -> None:
+    use = {**USE, "input": {"encrypted_content": {"mine": 1}}}
+    assert mended(claude(result(text("x")), use=use))[0].edits == ()
+
+
+def test_a_turn_with_thinking_begins_with_it() -> None:
+    settings: Body = {"thinking": {"type": "enabled", "budget_tokens": 4000}, "model": "claude-sonnet-4-5"}
+    body = claude(result(text("x")), **settings)
+    del body["messages"][2]["content"][1:]
+    body["messages"][1]["content"][:1] = []
+    assert STRICT["anthropic"](body)
+    found, value, strict = mended(body)
+    assert [fault.violation.rule for fault in found.faults] == [rule.THINKING_FIRST] and not strict
+    assert value["messages"][:3] == body["messages"], "nothing goes: a person says something, so that a new turn begins"
+    assert mended({**body, "thinking": {"type": "disabled"}})[0].edits == ()
+    assert mended(claude(result(text("x")), **settings))[0].edits == (), "a person spoke since"

@@ -1,0 +1,131 @@
+"""Kimi Code: steps, requests without an end, compaction, subagents' files; figures as they went over the wire."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxtui.services.recordings.open import load
+from tests.captures import capture, wire_usage
+from tests.transcripts.reading import as_lines, calls, law_2, lines_of, read, shown, survives_cuts, survives_values
+
+NAME = "wire.jsonl"
+HEAD = {"type": "metadata", "protocol_version": "1.5", "created_at": 1}
+Record = Any
+
+
+def record(kind: str, /, **more: Any) -> Record:
+    return {"type": kind, "agentId": "main", "time": 1_795_904_576_601, **more}
+
+
+def event(kind: str, /, **more: Any) -> Record:
+    return record("context.append_loop_event", event={"type": kind, **more})
+
+
+def said(words: str, origin: str = "user") -> Record:
+    message = {"role": "user", "content": [{"type": "text", "text": words}], "origin": {"kind": origin}}
+    return record("context.append_message", message=message)
+
+
+def usage(fresh: int, read_: int, write: int, output: int) -> Record:
+    return {"inputOther": fresh, "inputCacheRead": read_, "inputCacheCreation": write, "output": output}
+
+
+def request(step: str, kind: str = "loop") -> Record:
+    asked = {"kind": kind, "provider": "anthropic", "model": "claude-opus-5-5", "toolsHash": "h", "turnStep": step}
+    return record("llm.request", **asked)
+
+
+def end(id_: str, *used: int) -> Record:
+    return event("step.end", messageId=id_, usage=usage(*used), rawFinishReason="tool_use")
+
+
+def session() -> list[Any]:
+    return [
+        HEAD,
+        record("profile.bind", systemPrompt="You are a CLI."),
+        said("Which files?"),
+        said("<system-reminder>auto</system-reminder>", "injection"),
+        record("llm.tools_snapshot", hash="h", tools=[{"name": "Bash", "description": "runs", "parameters": {}}]),
+        request("0.1"),
+        record("usage.record", usage=usage(5, 40, 60, 9)),
+        event("content.part", part={"type": "think", "think": "hm", "encrypted": "gAAA"}),
+        event("tool.call", toolCallId="t1", name="Bash", args={"command": "ls"}),
+        event("tool.result", toolCallId="t1", result={"output": "a.py\n"}),
+        end("m-1", 5, 40, 60, 9),
+        request("0.2"),
+        event("content.part", part={"type": "text", "text": "a.py"}),
+        end("m-2", 0, 105, 20, 3),
+    ]
+
+
+def test_calls_and_usage() -> None:
+    found = read(as_lines(session()), NAME)
+    first, second = calls(found)
+    assert (first.id, first.model, first.provider) == ("m-1", "claude-opus-5-5", "anthropic")
+    assert first.usage and (first.usage.fresh, first.usage.cache_read, first.usage.write_5m) == (5, 40, 60)
+    assert first.usage.output == 9 and first.stop_reason == "tool_use" and first.started == 1_795_904_576.601
+    front = ["tool", "text", "header", "text", "header", "text"]
+    assert [kind for _, _, kind in shown(found, first.raw_head)] == front
+    answered = ["header", "thinking", "tool_use", "header", "tool_result"]
+    assert [kind for _, _, kind in shown(found, second.raw_head)] == [*front, *answered]
+    assert found.about.title == "Which files?" and len(found.calls) == 2
+
+
+def test_a_request_without_an_end_used_what_nobody_knows() -> None:
+    begun = [request("0.3"), record("turn.prompt"), said("And now?"), request("1.1"), end("m-3", 0, 125, 9, 2)]
+    found = read(as_lines([*session(), *begun]), NAME)
+    lost, last = calls(found)[2:]
+    assert lost.usage is None and lost.answered_in_part and (last.id, last.answered_in_part) == ("m-3", False)
+    assert len(calls(read(as_lines([*session(), request("0.3")]), NAME))) == 2, "it may still be under way"
+    again = [request("0.3"), request("0.3"), end("m-3", 0, 125, 9, 2)]
+    assert len(calls(read(as_lines([*session(), *again]), NAME))) == 3, "asked again, it is the same step"
+
+
+def test_a_compaction_keeps_what_it_does_not_stand_for() -> None:
+    packed = record("context.apply_compaction", summary="Files: a.py", compactedCount=4)
+    asked = [request("0.9", "compaction"), record("usage.record", usage=usage(9, 0, 0, 4)), packed]
+    found = read(as_lines([*session(), *asked, said("On."), request("1.1"), end("m-3", 50, 0, 0, 1)]), NAME)
+    last = calls(found)[-1]
+    assert last.epoch.start == "compaction"
+    kinds = ["tool", "text", *["header", "text"] * 3]
+    assert [kind for _, _, kind in shown(found, last.raw_head)] == kinds, "the summary, the last answer, what was said"
+    (beside,) = calls(found, "main compaction")
+    assert beside.usage and beside.usage.input == 9 and beside.extra["purpose"] == "compaction"
+
+
+def test_what_is_undone_is_out() -> None:
+    undone = [said("Wrong."), record("context.undo", count=1), said("Right."), request("1.1"), end("m-3", 9, 0, 0, 1)]
+    found = read(as_lines([*session(), *undone]), NAME)
+    bodies = b"".join(item.block.body for item in found.tree.items(calls(found)[-1].raw_head))
+    assert b"Wrong." not in bodies and b"Right." in bodies and b"a.py" in bodies
+
+
+def test_subagents_have_files_of_their_own(tmp_path: Path) -> None:
+    for name in ("main", "agent-1"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "main/wire.jsonl").write_bytes(as_lines(session()))
+    own = [{**one, "agentId": "agent-1"} for one in (said("Look."), request("0.1"), end("m-9", 7, 0, 0, 1))]
+    (tmp_path / "agent-1/wire.jsonl").write_bytes(as_lines([HEAD, *own]))
+    found = load(tmp_path / "main/wire.jsonl").session
+    assert [call.id for call in calls(found, "agent-1")] == ["m-9"] and len(found.calls) == 3
+    bare = [{key: item for key, item in one.items() if key != "agentId"} for one in own]
+    (tmp_path / "agent-1/wire.jsonl").write_bytes(as_lines([HEAD, *bare]))
+    assert len(load(tmp_path / "main/wire.jsonl").session.threads) == 2, "older ones do not say whose they are"
+
+
+def test_any_chunking_any_cut_any_value() -> None:
+    law_2(as_lines(session()), NAME)
+    survives_cuts(as_lines(session()), NAME)
+    survives_values(session(), NAME, lines_of)
+
+
+@pytest.mark.parametrize("path", capture("kimi-code", "sessions/*/*/agents/main/wire.jsonl"))
+def test_each_call_has_the_figures_of_the_wire(path: Any) -> None:
+    told = list(load(path).session.calls.values())
+    wire = wire_usage(path)
+    seen = [(one.usage.input, one.usage.cache_read, one.usage.output) if one.usage else None for one in told]
+    # The client ended before the answer to its last request on the wire: what that used is not known.
+    assert seen[: len(wire)] == [*wire[:-1], None] and told[len(wire) - 1].answered_in_part
