@@ -1,233 +1,553 @@
-"""Secrets and people taken out of a copy: every mask says what stood there, equal things get equal masks, and what
-was masked is counted. Structure stays: JSON stays JSON, ids still pair calls with their results."""
+"""Masks secrets and personal data in a copy: each mask names what it replaces, equal secrets get equal masks, and what
+was masked is counted. Structure stays: JSON stays JSON, and ids still pair calls with their results.
+
+Which member of a record is structure is told by its path (`MaskingRules.structure`); everything else is content.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-import tomllib
-from collections.abc import Callable
-from enum import StrEnum
-from typing import Final
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 from ctxtui.core import block, canonical
-from ctxtui.core.block import Block
-from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.canonical import Json, Number
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.mask_rules import (
+    BOUNDARY,
+    CHECKS,
+    LEVELS,
+    NO_VALUE,
+    PLACEHOLDER,
+    PLAIN_PART,
+    Level,
+    MaskingRules,
+    is_dense,
+    is_random,
+)
 
 PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 """A PNG of one transparent pixel, in base64: what stands for an image."""
 
-_OPAQUE: Final = frozenset({"signature", "encrypted_content", "data", "thoughtSignature", "reasoning_opaque"})
-"""Members that hold what only the provider can read; it may hold anything."""
-_NAMES: Final = frozenset(
-    "type role id name tool_use_id call_id tool_call_id media_type model status phase detail kind format".split()
+_CONTENT: Final = "content"
+_FORMS: Final = ("string", "list", "object")
+"""What the head of a message says of members that became blocks."""
+_HIDDEN: Final = re.compile(
+    r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]{0,40}[A-Za-z]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))"
+    "|(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])"
 )
-"""Members whose values are the shape of a request, not what anybody said."""
-_JSON_TEXT: Final = frozenset({"arguments"})
-_SPLIT: Final = re.compile("(?<=[!-~])[\u00ad\u200b-\u200d\u2060\ufeff]+(?=[!-~])")
-"""What nobody sees between two characters, and what a key can be hidden from a pattern with."""
-_ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{40,}+={0,2}")
+"""What a reader does not see between two characters of a key: colours, links, invisible characters."""
+_HALF_HIDDEN: Final = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;:?]*|\][^\x07\x1b]*)?$")
+"""The beginning of such, at the end of a text that was cut."""
+_BREAK: Final = re.compile(r"(?:(?<![ \t])[ \t]{1,200})?\\?\r?\n[ \t]*(?:\d{1,6}(?:→|\t|[ \t]?\|)[ \t]*)?")
+"""The end of a line, with the number of the next one where lines are numbered."""
+_BLANK: Final = re.compile(" ")
+_AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
+_SEPARATOR: Final = re.compile(r"[\W_]+")
+_ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
+_LAST_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}$")
+_DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;base64,([A-Za-z0-9+/_%-]+={0,2})")
+_NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_\s-]")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _LONGEST_ENCODED: Final = 65_536
-"""Characters of base64 that are looked into for a secret."""
+"""Characters of base64 inside a text that are looked into."""
+_MEDIA: Final = (
+    "iVBORw0KGgo",
+    "/9j/",
+    "R0lGOD",
+    "UklGR",
+    "JVBERi0",
+    "UEsDBB",
+    "SUkqA",
+    "TU0AK",
+    "T2dnUw",
+    "SUQz",
+    "AAAA",
+)
+"""Base64 of the first bytes of images, documents, sounds and films."""
+_SHORTEST_MEDIA: Final = 64
+_LARGEST_CHUNK: Final = 1 << 20
+"""Bytes to which a compressed text of an image is unpacked at most."""
+_BARE_RANDOM: Final = re.compile(
+    r"(?<![\w+/.=@%&?#:~$-])(?=[^\s]{0,200}\d)[A-Za-z0-9_+/-]{24,160}={0,2}(?![\w+/.@%&?#(\[:~-])"
+)
+LONG_WORD: Final = 16
+"""Characters between blanks from which on a word may be a key."""
 _SHORTEST: Final = 6
 """Characters that the value of a member needs to be taken for a secret."""
 _LONG: Final = 16
 """The same for members whose short values are words."""
-_PLACEHOLDER: Final = re.compile(
-    r"(?i)[$<{*⟨]|your|xxx|redacted|(?:null|none|true|false|string|text|required|optional|password|secret)$|\S*[\s(]"
-)
-"""Values that only say where a secret would stand: empty names, variables, sentences."""
+_NO_SECRET: Final = re.compile(rf"(?i)(?:{NO_VALUE})$|[~.]?/[\w.-]+/|https?:")
+"""A word or a path: no piece of a secret, though a name before it says so."""
+_FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
+_IDENTIFIER: Final = re.compile(r"[\w.:/@+-]{1,80}")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _DIGIT: Final = re.compile(r"\d")
+_WINDOW, _KEY_WINDOW = 200, 4000
+"""Characters on each side of the border between two texts in which a secret is looked for; more where lines of a key or
+a long word may go over it."""
+_TITLED: Final = 64
+"""Texts at the beginning of a session of which a title may be cut."""
+_SHORT_PIECE: Final = 6
+"""Characters of a piece of a secret below which it is masked only at the end of the same text."""
+_PIECE_RANK, _ENCODED_RANK, _RANDOM_RANK = -1, 1 << 15, 1 << 16
+"""Before and after those of the rules."""
+_CUT: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
+"""What a text that was cut is tried with in place of its rest."""
 
 
-class Level(StrEnum):
-    """How much is masked; each level masks what the one before it does."""
+class _Find(NamedTuple):
+    """Characters `start` to `end` of a text are a `name`; `secret` is what tells equal ones. The least `rank` of finds
+    that overlap gives the name."""
 
-    SECRETS = "secrets"
-    """Keys, tokens, passwords, logins."""
-    PERSONAL = "personal"
-    """Also people and places: e-mail and IP addresses, user names in paths, phone numbers, images, opaque parts."""
-    TEXT = "text"
-    """Also every letter and digit: only shapes and sizes are left."""
-
-
-LEVELS: Final = tuple(Level)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaskingRule:
-    """A pattern and what it finds; the pattern's group number `keep` (0: none) stays in front of the mask.
-
-    `holds` are texts of which one stands in every find ((): not known), `check` names what the digits of a find must
-    pass ("": nothing), `source` says who documents the format.
-    """
-
+    start: int
+    end: int
+    rank: int
     name: str
-    level: Level
-    pattern: re.Pattern[str]
-    keep: int = 0
-    holds: tuple[str, ...] = ()
-    check: str = ""
-    source: str = ""
+    secret: str
+
+    def moved(self, back: Callable[[int], int]) -> _Find:
+        """The same in the text to whose positions `back` leads."""
+        return self._replace(start=back(self.start), end=back(self.end - 1) + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class MaskingRules:
-    """All rules, in the order in which they are tried, and the members of JSON objects that hold secrets.
+class _Piece(NamedTuple):
+    """A piece of a secret that two or three texts share."""
 
-    The names of members are in lower case, with `_` between words.
-    """
-
-    rules: tuple[MaskingRule, ...]
-    members: frozenset[str] = frozenset()
-    long_members: frozenset[str] = frozenset()
-    """Members of which only a long text with a digit is a secret."""
+    text: str
+    name: str
+    secret: str
+    rank: int
 
 
-def parse_masks(text: str) -> MaskingRules:
-    """The rules in a TOML text (``[[mask]]`` rows and ``[members]``). Raises `KeyError` on an unknown check."""
-    data = tomllib.loads(text)
-    members = data.get("members", {})
-    rules = tuple(map(_rule, data["mask"]))
-    return MaskingRules(rules, frozenset(members.get("names", ())), frozenset(members.get("long_names", ())))
+class Pieces(NamedTuple):
+    """Pieces of secrets that neighbouring texts share: `long` ones, masked wherever they are, and those with which one
+    text begins (`heads`) and ends (`tails`), by that text."""
 
-
-def _rule(row: dict[str, Json]) -> MaskingRule:
-    if (check := str(row.get("check", ""))) and check not in _CHECKS:
-        raise KeyError(check)
-    return MaskingRule(
-        name=str(row["name"]),
-        level=Level(row["level"]),
-        pattern=re.compile(str(row["pattern"]), re.DOTALL),
-        keep=int(row.get("keep", 0)),
-        holds=tuple(row.get("holds", ())),
-        check=check,
-        source=str(row.get("source", "")),
-    )
-
-
-def _luhn(found: str) -> bool:
-    digits = [int(c) for c in found if c.isdigit()][::-1]
-    return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * d, 10)) for d in digits[1::2]) % 10
-
-
-def _iban(found: str) -> bool:
-    code = found.replace(" ", "")
-    return int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
-
-
-_CHECKS: Final[dict[str, Callable[[str], bool]]] = {"luhn": _luhn, "iban": _iban}
-"""Check digits: of cards (ISO/IEC 7812), of bank accounts (ISO 13616)."""
+    long: dict[str, _Piece]
+    heads: dict[str, _Piece]
+    tails: dict[str, _Piece]
+    begins: dict[str, None]
+    """Beginnings of the first texts, as one line: titles are cut from them."""
 
 
 class Masker:
     """Masks texts, JSON values and blocks at one level, and counts what it masked.
 
-    One masker for all of a copy: the same secret has the same mask throughout.
+    One masker for all of a copy: the same secret has the same mask throughout. Texts are shown to `follow` first, in
+    their order, so that secrets which two or three neighbours share are known.
     """
 
     def __init__(self, rules: MaskingRules, level: Level) -> None:
         self.level = level
         self.report: dict[str, int] = {}
         """How often something of each kind was masked, in order of first meeting."""
-        self._rules = [rule for rule in rules.rules if LEVELS.index(rule.level) <= LEVELS.index(level)]
-        self._secret = [rule for rule in rules.rules if rule.level == Level.SECRETS]
-        self._members, self._long_members = rules.members, rules.long_members
+        depth = LEVELS.index(level)
+        ranked = [(n, r) for n, r in enumerate(rules.rules) if LEVELS.index(r.level) <= depth]
+        self._ranks = {n for n, _ in ranked}
+        self._keys = [(n, r) for n, r in ranked if r.is_key]
+        self._rules = [(n, r) for n, r in ranked if not r.is_key]
+        self._named = {n for n, r in ranked if r.keep and r.level == Level.SECRETS}
+        self._secret = [(n, r) for n, r in self._rules if r.level == Level.SECRETS]
+        starts = "|".join(sorted({re.escape(text) for _, r in self._keys for text in r.holds})) or "(?!)"
+        self._starts = re.compile(f"{BOUNDARY}(?:{starts})"), re.compile(starts)
+        self._members = [row for row in rules.members if LEVELS.index(row.level) <= depth]
+        self._structure, self._id_starts = rules.structure, rules.id_starts
         self._known: dict[str, dict[str, int]] = {}
+        self._aliases: dict[str, str] = {}
+        self._ids: set[str] = set()
+        self.pieces = Pieces({}, {}, {}, {})
+        """What `follow` learned."""
 
-    def text(self, words: str) -> str:
-        """`words` with a mask where something was found, such as ``⟨api key 1⟩``."""
-        if not words.isascii() and len(whole := _SPLIT.sub("", words)) < len(words) and self._hides(words, whole):
-            words = whole
-        for rule in self._rules:
-            if _may_hold(rule, words):
-                words = rule.pattern.sub(self._masking(rule), words)
-        if len(words) >= 40:
-            words = _ENCODED.sub(self._decoded, words)
-        return self._blurred(words) if self.level == Level.TEXT else words
+    # What stands beside each other.
 
-    def _hides(self, words: str, whole: str) -> bool:
-        """Whether `words` hides a secret that `whole`, the same without what nobody sees, shows."""
-        return self._secret_part(whole) > self._secret_part(words)
+    def follow(self, tail: tuple[str, ...], one: Block) -> tuple[str, ...]:
+        """Learn the secrets that begin in the texts of `tail` and end in `one`, the block that comes next, and the ids
+        in it. Returns the tail for the block after it."""
+        return self._follow(tail, one.value(), _kind(one))
 
-    def _secret_part(self, words: str) -> int:
-        """How many characters of `words` are secrets."""
-        found = (m for r in self._secret if _may_hold(r, words) for m in r.pattern.finditer(words))
-        return sum(m.end() - m.start() for m in found)
+    def follow_all(self, tree: Tree) -> None:
+        """`follow` every path of `tree`."""
+        tails: dict[int, tuple[str, ...]] = {ROOT: ()}
+        for node in tree.nodes(1):
+            tails[node.id] = self.follow(tails[node.parent], node.block)
 
-    def _decoded(self, match: re.Match[str]) -> str:
-        """The mask of a base64 text that says a secret, any other text as it is."""
-        found = match.group()
-        if len(found) > _LONGEST_ENCODED or not _readable(found[:64]):
-            return found
-        words = _readable(found)
-        return self._mask("encoded secret", found) if words and self._secret_part(words) else found
+    def learn(self, pieces: Pieces) -> None:
+        """Take over what another masker learned."""
+        for mine, other in zip(self.pieces[:3], pieces[:3], strict=True):
+            mine.update((text, piece) for text, piece in other.items() if piece.rank in self._ranks)
+        self.pieces.begins.update(pieces.begins)
 
-    def value(self, value: Json, key: str = "") -> Json:
-        """The JSON `value` with every text in it masked; `key` is the member it stands under."""
+    def _follow(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
+        for words in self._texts(value, kind):
+            if words:
+                if self.level != Level.TEXT:
+                    for count in range(1, len(tail) + 1):
+                        self._join((*tail[-count:], words[:_KEY_WINDOW]))
+                    if len(self.pieces.begins) < _TITLED:
+                        self.pieces.begins[_one_line(words[:_KEY_WINDOW])] = None
+                tail = (*tail, words[-_KEY_WINDOW:])[-2:]
+        return tail
+
+    def _texts(self, value: Json, kind: str) -> Iterator[str]:
+        """The texts of content in `value`, in order; notes ids."""
         if isinstance(value, str):
-            return self._string(value, key)
-        if isinstance(value, list):
-            return [self.value(item, key) for item in value]
-        if isinstance(value, dict):
-            if value.get("type") == "base64" and isinstance(value.get("data"), str) and self.level != Level.SECRETS:
-                self._count("image or file")
-                return {**value, "media_type": "image/png", "data": PIXEL}
-            return {self._key(name): self.value(item, name) for name, item in value.items()}
-        return value
+            if kind == "id":
+                self._ids.add(value)
+            elif kind in (_CONTENT, "json") or kind in self._structure:
+                inner = _json_of(value)
+                yield from (value,) if inner is None else self._texts(inner, _CONTENT)
+        elif isinstance(value, list):
+            for item in value:
+                yield from self._texts(item, kind)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if not (kind == HEADER and item in _FORMS):
+                    yield from self._texts(item, self._kind_of(key, kind))
+
+    def _kind_of(self, key: str, kind: str) -> str:
+        """What the member `key` of an object of `kind` is."""
+        if kind.startswith("map:"):
+            return kind[4:]
+        members = self._structure.get(kind)
+        return kind if kind == "figures" else _CONTENT if members is None else members.get(key, _CONTENT)
+
+    def _join(self, texts: tuple[str, ...]) -> None:
+        """Learn the secrets that go over a border of these neighbouring texts."""
+        if texts[-1][0].isspace() and texts[-2][-1].isspace():
+            return
+        wide = any("PRIVATE" in text or "Private-Lines" in text or _has_long_end(text) for text in texts)
+        window = _KEY_WINDOW if wide else _WINDOW
+        if any(len(text) > window for text in texts[1:-1]):
+            return
+        shown = [*(text[-window:] for text in texts[:-1]), texts[-1][:window]]
+        joined = "".join(shown)
+        edges = [0]
+        for text in shown:
+            edges.append(edges[-1] + len(text))
+        found = list(self._finds(joined, lines=False))
+        if not found:
+            return
+        alone = {
+            (find.start + edge, find.end + edge)
+            for text, edge in zip(shown, edges, strict=False)
+            for find in self._finds(text, lines=False)
+        }
+        for find in found:
+            if (find.start, find.end) in alone:
+                continue
+            cuts = [find.start, *(edge for edge in edges if find.start < edge < find.end), find.end]
+            # "The password:" at the end of one text says little of what the next one begins with.
+            if find.rank in self._named and (
+                (find.start in edges and not is_random(find.secret))
+                or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
+            ):
+                continue
+            for whole, start, end in zip(texts, edges, edges[1:], strict=False):
+                first, last = max(start, find.start), min(end, find.end)
+                if first < last:
+                    self._share(find, joined[first:last], whole, begins=first == start)
+
+    def _share(self, find: _Find, text: str, whole: str, *, begins: bool) -> None:
+        """Learn `text`, a piece of `find` with which `whole` begins or ends."""
+        piece = _Piece(text, find.name, find.secret, find.rank)
+        if len(text.strip()) >= _SHORT_PIECE:
+            for shown in (text.strip(), _one_line(text)):
+                known = self.pieces.long.get(shown, piece)
+                self.pieces.long[shown] = min(known, piece, key=lambda one: one.rank)
+            return
+        for shown in (whole, _one_line(whole)):
+            if begins and shown.startswith(text):
+                self.pieces.heads[shown] = piece
+            elif shown.endswith(text):
+                self.pieces.tails[shown] = piece
+
+    # Values.
+
+    def value(self, value: Json, kind: str = "part") -> Json:
+        """The JSON `value` with every text in it masked; `kind` is the object that it is (``part``, ``body`` ...)."""
+        self._follow((), value, kind)
+        return self._masked(value, kind)
 
     def block(self, one: Block) -> Block:
         """The masked `one`: the same block where nothing was found in it."""
         value = one.value()
-        masked = self.value(value)
+        masked = self._masked(value, _kind(one))
         return one if masked == value else block.make(one.kind, masked)
 
-    def _string(self, words: str, key: str) -> str:
-        if self._is_secret(key, words):
-            return self._mask("password", words)
-        if key in _NAMES:
-            return words if self.level != Level.TEXT or len(words) <= 128 else self.text(words)
-        if self.level != Level.SECRETS:
-            if key in _OPAQUE:
-                self._count("opaque part")
-                return "⟨opaque⟩" if words else words
-            if words.startswith("data:") and ";base64," in words[:100]:
-                self._count("image or file")
-                return f"data:image/png;base64,{PIXEL}"
-        return self._json_text(words) if key in _JSON_TEXT else self.text(words)
+    def word(self, words: str) -> str:
+        """A word of the protocol, such as a model's name: the same unless it holds something, or is none."""
+        words = self._without_finds(words, bare=False)
+        return words if self.level != Level.TEXT or _IDENTIFIER.fullmatch(words) else self._blurred(words)
 
-    def _json_text(self, words: str) -> str:
-        try:
-            inner = canonical.loads(words)
-        except (ValueError, RecursionError):
-            return self.text(words)
-        masked = self.value(inner)
+    def id(self, words: str) -> str:
+        """An id or a name: the same unless it holds something; at `text` another one, the same throughout."""
+        if self.level != Level.TEXT or not words:
+            return self._without_finds(words, bare=False)
+        if words not in self._aliases:
+            number = str(len(self._aliases) + 1)
+            self._aliases[words] = "x" * (len(words) - len(number)) + number
+        return self._aliases[words]
+
+    def _masked(self, value: Json, kind: str, key: str = "") -> Json:
+        """`value`, which is a `kind` and stands under the member `key` of content ("": none)."""
+        if isinstance(value, str):
+            return self._string(value, kind, key)
+        if kind in ("word", "id", "name", "opaque", "media", "json", "keys") and not isinstance(value, list):
+            kind = _CONTENT
+        if isinstance(value, list):
+            if kind == _CONTENT:
+                return [self._masked(item, kind, above) for item, above in zip(value, _flags(value, key), strict=True)]
+            return [self._masked(item, kind) for item in value]
+        if isinstance(value, dict):
+            return self._object(value, kind, key)
+        if isinstance(value, int | float | Number) and not isinstance(value, bool) and kind != "figures":
+            return self._number(value, key)
+        return value
+
+    def _object(self, value: dict[str, Json], kind: str, key: str) -> Json:
+        made: dict[str, Json] = {}
+        content = kind == _CONTENT
+        told = value.get("name", value.get("key")) if content and "value" in value else None
+        for name, item in value.items():
+            # A header or a variable as an object: what it is called says what its value is.
+            named = not content and (kind == "figures" or name in self._structure.get(kind, {}))
+            above = told if name == "value" and isinstance(told, str) else "" if named else name
+            form = kind == HEADER and item in _FORMS
+            new = item if form else self._masked(item, self._kind_of(name, kind), above)
+            made[self.word(name) if named else self._key(name)] = new
+        data = value.get("data")
+        if kind == "source" and isinstance(data, str) and made.get("data") == PIXEL != data and "media_type" in made:
+            made["media_type"] = "image/png"
+        return made
+
+    def _string(self, words: str, kind: str, key: str) -> str:
+        match kind:
+            case "word" | "figures":
+                return self.word(words)
+            case "id" | "name":
+                return self.id(words)
+            case "keys":
+                return self._key(words)
+            case "opaque":
+                if self.level == Level.SECRETS or not words:
+                    return self._without_finds(words, bare=False)
+                self._count("opaque part")
+                return "⟨opaque⟩"
+            case "media" if words.startswith(_MEDIA) or _is_media(words):
+                return self._media(words)
+            case "json":
+                return self._json(words, self.text)
+        if (name := self._member(key, words)) and not PLACEHOLDER.match(words):
+            return self._mask(name, words) if self.level != Level.TEXT else self._blurred(words)
+        if words.startswith(_MEDIA) and len(words) >= _SHORTEST_MEDIA and _is_media(words):
+            return self._media(words)
+        if words.startswith("data:") and _DATA_URL.fullmatch(words):
+            return _DATA_URL.sub(self._data_url, words)
+        if self.level != Level.TEXT:
+            words = self._json(words, lambda same: same)
+        return self.text(words)
+
+    def _json(self, words: str, other: Callable[[str], str]) -> str:
+        """The masked JSON that `words` spells; `other` of it where it spells none."""
+        inner = _json_of(words)
+        if inner is None:
+            return other(words)
+        masked = self._masked(inner, _CONTENT)
         return words if masked == inner else canonical.text_of(masked)
 
+    def _number(self, value: float | Number, key: str) -> Json:
+        words = value.text if isinstance(value, Number) else str(value)
+        if self.level == Level.TEXT:
+            return canonical.loads(_DIGIT.sub("1", words)) if words[-1:].isdigit() else value
+        if name := self._member(key, words):
+            return self._mask(name, words)
+        masked = self._without_finds(words) if len(words) >= 7 else words
+        return value if masked == words else masked
+
+    def _member(self, key: str, words: str) -> str:
+        """What a value under the member `key` is taken for; "" where the name says nothing."""
+        if not key or not words:
+            return ""
+        name = _WORDS.sub(r"_\1", key).lower().replace("-", "_").replace(" ", "_").strip("_")
+        for row in self._members:
+            if name in row.names or (row.level == Level.SECRETS and any(name.endswith(f"_{n}") for n in row.names)):
+                if row.level != Level.SECRETS:
+                    return row.name
+                if len(words) >= (_LONG if row.long else _SHORTEST) and (not row.long or _DIGIT.search(words)):
+                    return row.name
+        return ""
+
     def _key(self, name: str) -> str:
-        return name if len(name) <= 64 else self.text(name)
+        return self.id(name) if self.level == Level.TEXT else self._without_finds(name)
 
-    def _is_secret(self, key: str, words: str) -> bool:
-        name = _WORDS.sub(r"_\1", key).lower().replace("-", "_").lstrip("_")
-        if _PLACEHOLDER.match(words):
-            return False
-        long = len(words) >= _LONG and _DIGIT.search(words) is not None
-        return (name in self._members and len(words) >= _SHORTEST) or (name in self._long_members and long)
+    def _media(self, words: str) -> str:
+        """An image or a file in base64: another one, unless only secrets go and none is told in it."""
+        if self.level == Level.SECRETS and not any(self._holds(text) for text in (words, *_texts_in(words))):
+            return words
+        self._count("image or file")
+        return PIXEL
 
-    def _masking(self, rule: MaskingRule) -> Callable[[re.Match[str]], str]:
-        passes = _CHECKS.get(rule.check)
+    # Texts.
 
-        def mask(match: re.Match[str]) -> str:
-            head: str = match.group(rule.keep) if rule.keep else ""
-            secret = match.group()[len(head) :]
-            return match.group() if passes is not None and not passes(secret) else head + self._mask(rule.name, secret)
+    def text(self, words: str) -> str:
+        """`words` with a mask where something was found, such as ``⟨api key 1⟩``."""
+        return self._blurred(words) if self.level == Level.TEXT else self._without_finds(words)
 
-        return mask
+    def line(self, words: str) -> str:
+        """As `text`, for one line that was cut from a text: the beginning of a secret goes too, and one that went over
+        the ends of lines."""
+        if self.level == Level.TEXT or not words:
+            return self.text(words)
+        words = _HIDDEN.sub("", words)
+        bare = _HALF_HIDDEN.sub("", words.rstrip("…")).rstrip()
+        whole = next((text for text in self.pieces.begins if bare and text.startswith(bare)), bare)
+        joined, back, blanks = _without(_BLANK, whole)
+        finds = [*self._all_finds(whole), *(find.moved(back) for find in self._broken(joined, blanks))]
+        if whole == bare:
+            finds += [find for find in self._cut_off(bare) if find.start < len(bare) < find.end]
+            last = _LAST_ENCODED.search(bare)
+            if last and (said := _readable(last.group())) and any(f.end > len(said) for f in self._cut_off(said)):
+                finds.append(_Find(last.start(), len(bare), _ENCODED_RANK, "encoded secret", last.group()))
+        cut = [f._replace(end=min(f.end, len(bare))) for f in finds if f.start < len(bare)]
+        return self._with_masks(bare, cut) + words[len(bare) :]
+
+    def _cut_off(self, words: str) -> Iterator[_Find]:
+        """Secrets in `words` as they may have gone on."""
+        for rest in _CUT:
+            yield from self._matches(words + rest, secret=True)
+
+    def _without_finds(self, words: str, *, bare: bool = True) -> str:
+        """`words` with masks; `bare`: also where a text stands for itself and looks random."""
+        if not words or (bare and self.level == Level.TEXT):
+            return words
+        if "base64," in words:
+            words = _DATA_URL.sub(self._data_url, words)
+        return self._with_masks(words, self._all_finds(words, bare=bare))
+
+    def _all_finds(self, words: str, *, bare: bool = True) -> list[_Find]:
+        if len(words) < _SHORTEST:
+            return [*self._pieces(words)]
+        return [*self._finds(words), *self._pieces(words), *(self._random(words) if bare else ())]
+
+    def _with_masks(self, words: str, finds: list[_Find]) -> str:
+        if not finds:
+            return words
+        made, at = [], 0
+        for find in _merged(sorted(finds), words):
+            made += [words[at : find.start], self._mask(find.name, find.secret)]
+            at = find.end
+        return "".join([*made, words[at:]])
+
+    def _finds(self, words: str, *, lines: bool = True) -> Iterator[_Find]:
+        """What the rules find in `words` as they are, in base64, under what is hidden, and, with `lines`, over their
+        ends."""
+        yield from self._matches(words)
+        yield from self._encoded(words)
+        shown, back = words, lambda at: at
+        if _HIDDEN.search(words):
+            shown, back, _ = _without(_HIDDEN, words)
+            yield from (find.moved(back) for find in self._matches(shown))
+        if lines and "\n" in shown:
+            joined, before, breaks = _without(_BREAK, shown)
+            found = [*self._broken(joined, breaks), *(f for f in self._encoded(joined) if _goes_over(breaks, f))]
+            yield from (find.moved(before).moved(back) for find in found)
+
+    def _matches(self, words: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Find]:
+        """What the rules (`secret`: those of secrets) find in `words`. At one of `breaks`, where an end of a line was
+        taken out, a key may begin after a letter."""
+        lower = words.lower()
+        long = " ".join(word for word in words.split() if len(word) >= LONG_WORD)
+        rules = self._secret if secret else self._rules
+        if self._starts[breaks is not None].search(long):
+            rules = [*self._keys, *rules]
+        for rank, rule in rules:
+            shown = long if rule.word else lower if rule.fold else words
+            if rule.holds:
+                for text in rule.holds:  # Faster than any().
+                    if text in shown:
+                        break
+                else:
+                    continue
+            passes, pattern = CHECKS.get(rule.check), rule.pattern if breaks is None else rule.anywhere
+            if rule.word and not pattern.search(long):
+                continue
+            for match in pattern.finditer(words):
+                at = match.start()
+                if pattern is not rule.pattern and at and words[at - 1].isalnum() and at not in (breaks or ()):
+                    continue
+                start = match.end(rule.keep) if rule.keep else match.start()
+                found = words[start : match.end()]
+                if found and (passes is None or passes(found)):
+                    yield _Find(start, match.end(), rank, rule.name, found)
+
+    def _broken(self, joined: str, breaks: list[int]) -> Iterator[_Find]:
+        """Secrets that go over the ends of lines; `joined` is the text without those, which were at `breaks`."""
+        for find in self._matches(joined, secret=True, breaks=breaks):
+            first = bisect_right(breaks, find.start)
+            inside = [at for at in breaks[first : bisect_right(breaks, find.end - 1)] if at > find.start]
+            if not inside:
+                continue
+            end = find.end
+            for at, until in zip(inside, [*inside[1:], find.end], strict=True):
+                ends = until in breaks or _AFTER.match(joined, until)
+                rest = at == inside[0] and self._needs_rest(find, joined[find.start : at])
+                if not ends or (_is_plain(joined[at:until]) and not rest):
+                    end = at
+                    break
+            if end > inside[0]:
+                yield find._replace(end=end, secret=joined[find.start : end])
+
+    def _needs_rest(self, find: _Find, first: str) -> bool:
+        """Whether `first`, the beginning of `find`, begins a key and is none by itself."""
+        key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
+        return key and all(one.rank != find.rank for one in self._matches(first, secret=True))
+
+    def _encoded(self, words: str) -> Iterator[_Find]:
+        """Texts in base64 that say a secret."""
+        for match in _ENCODED.finditer(words):
+            found = match.group()
+            if len(found) <= _LONGEST_ENCODED and _readable(found[:64]) and self._holds(_readable(found)):
+                yield _Find(match.start(), match.end(), _ENCODED_RANK, "encoded secret", found)
+
+    def _holds(self, words: str) -> bool:
+        return any(True for _ in self._matches(words))
+
+    def _random(self, words: str) -> Iterator[_Find]:
+        """Long texts that stand for themselves and look drawn at random, and are no ids."""
+        if len(words) < 24:
+            return
+        for match in _BARE_RANDOM.finditer(words):
+            found = match.group()
+            if found in self._ids or found.startswith(self._id_starts):
+                continue
+            if is_dense(found) and not _readable(found):
+                yield _Find(match.start(), match.end(), _RANDOM_RANK, "random text", found)
+
+    def _pieces(self, words: str) -> Iterator[_Find]:
+        """Pieces of secrets that other texts begin or end."""
+        for text, piece in self.pieces.long.items():
+            at = words.find(text)
+            while at >= 0:
+                yield _Find(at, at + len(text), _PIECE_RANK, piece.name, piece.secret)
+                at = words.find(text, at + len(text))
+        if head := self.pieces.heads.get(words[:_KEY_WINDOW]):
+            yield _Find(0, len(head.text), _PIECE_RANK, head.name, head.secret)
+        if tail := self.pieces.tails.get(words[-_KEY_WINDOW:]):
+            yield _Find(len(words) - len(tail.text), len(words), _PIECE_RANK, tail.name, tail.secret)
+
+    def _data_url(self, match: re.Match[str]) -> str:
+        data = match.group(2)
+        new = self._media(data)
+        return match.group() if new == data else f"data:image/png;base64,{new}"
 
     def _mask(self, name: str, secret: str) -> str:
         known = self._known.setdefault(name, {})
@@ -244,19 +564,119 @@ class Masker:
         self.report[what] = self.report.get(what, 0) + 1
 
 
-def _may_hold(rule: MaskingRule, words: str) -> bool:
-    return not rule.holds or any(text in words for text in rule.holds)
+def _kind(one: Block) -> str:
+    return HEADER if one.kind == HEADER else "media" if one.kind == "image" and one.body[:1] == b'"' else "part"
+
+
+def _merged(finds: list[_Find], words: str) -> Iterator[_Find]:
+    """`finds`, in order, with those that overlap made one."""
+    open_ = finds[0]
+    for find in finds[1:]:
+        if find.start >= open_.end:
+            yield open_
+            open_ = find
+            continue
+        best = min(open_, find, key=lambda one: (one.rank, one.start - one.end))
+        end = max(open_.end, find.end)
+        whole = (open_.start, end) != (best.start, best.end)
+        open_ = best._replace(start=open_.start, end=end, secret=words[open_.start : end] if whole else best.secret)
+    yield open_
+
+
+def _has_long_end(words: str) -> bool:
+    ends = (*words.split(None, 1)[:1], *words.rsplit(None, 1)[-1:])
+    return any(len(word) > _WINDOW / 2 for word in ends)
+
+
+def _is_plain(words: str) -> bool:
+    return all(PLAIN_PART.fullmatch(part) for part in _SEPARATOR.split(words))
+
+
+def _one_line(words: str) -> str:
+    return " ".join(_HIDDEN.sub("", words).split())
+
+
+def _json_of(words: str) -> Json:
+    """The object or list that `words` spell as JSON; None where they spell none."""
+    if words[:1] not in ("{", "[") and words.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return canonical.loads(words)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _without(pattern: re.Pattern[str], words: str) -> tuple[str, Callable[[int], int], list[int]]:
+    """`words` without what `pattern` finds, the way back from a position in it, and where something was left out."""
+    kept: list[str] = []
+    starts, shifts, at, length = [0], [0], 0, 0
+    for match in pattern.finditer(words):
+        kept.append(words[at : match.start()])
+        length += match.start() - at
+        at = match.end()
+        starts.append(length)
+        shifts.append(at - length)
+    kept.append(words[at:])
+    return "".join(kept), lambda n: n + shifts[bisect_right(starts, n) - 1], starts[1:]
+
+
+def _goes_over(breaks: list[int], find: _Find) -> bool:
+    return bisect_right(breaks, find.start) < bisect_right(breaks, find.end - 1)
+
+
+def _flags(items: list[Json], key: str) -> Iterator[str]:
+    """What each of `items`, which stand under `key`, is called: an option before it says so, as ``--token``."""
+    before = ""
+    for item in items:
+        yield before or key
+        before = item if isinstance(item, str) and _FLAG.fullmatch(item) else ""
+
+
+def _is_media(words: str) -> bool:
+    """Whether `words` are base64 of what is no text."""
+    if len(words) < _SHORTEST_MEDIA or _NO_BASE64.search(words):
+        return False
+    return words.startswith(_MEDIA) or not _readable(words[:_SHORTEST_MEDIA])
+
+
+def _bytes_of(encoded: str) -> bytes:
+    """What `encoded`, in base64, is, as far as it is that."""
+    bare = "".join(encoded.split()).rstrip("=").translate(_URL_SAFE)
+    bare = bare[: len(bare) - len(bare) % 4] if len(bare) % 4 == 1 else bare
+    try:
+        return base64.b64decode(bare + "=" * (-len(bare) % 4))
+    except binascii.Error:
+        return b""
 
 
 def _readable(encoded: str) -> str:
     """The text that `encoded`, in base64, says; "" where that is no plain text."""
-    bare = encoded.rstrip("=").translate(_URL_SAFE)
-    bare = bare[: len(bare) - len(bare) % 4] if len(bare) % 4 == 1 else bare
+    data = _bytes_of(encoded)
     try:
-        words = base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("ascii")
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
-    return words if all(c.isprintable() or c in "\t\r\n" for c in words) else ""
+        words = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A text that was cut may end inside a character.
+        if error.start < len(data) - 3:
+            return ""
+        words = data[: error.start].decode("utf-8")
+    return words if all(c.isprintable() or c in "\t\r\n\x1b" for c in words) else ""
+
+
+def _texts_in(encoded: str) -> Iterator[str]:
+    """What the bytes of an image or a file in base64 may say: as they are, without zeros (UTF-16), and the compressed
+    texts of a PNG."""
+    data = _bytes_of(encoded)
+    yield data.decode("latin-1")
+    yield data.replace(b"\0", b"").decode("latin-1")
+    at = 8 if data.startswith(b"\x89PNG") else len(data)
+    while at + 8 <= len(data):
+        length, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        chunk = data[at + 8 : at + 8 + length]
+        begin = chunk.find(b"\x78") if kind in (b"zTXt", b"iTXt", b"iCCP") else -1
+        if begin >= 0:
+            with suppress(zlib.error):
+                yield zlib.decompressobj().decompress(chunk[begin:], _LARGEST_CHUNK).decode("latin-1")
+        at += 12 + length
 
 
 def said(report: dict[str, int]) -> list[str]:

@@ -1,7 +1,7 @@
 """What a secret or a person looks like, a row a kind: name, level, template.
 
-``{n}`` stands for n random letters and digits that must not survive, ``{n:x}`` for hexadecimal ones; what a template
-has in «» must not survive either. Line breaks are ``\\n``.
+``{n}`` stands for n random letters and digits that must not survive, ``{n:x}`` for hexadecimal ones, ``{n:U}`` for
+capitals; what a template has in «» must not survive either. Line breaks are ``\\n``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 _ALNUM: Final = string.ascii_letters + string.digits
 _HEX: Final = string.hexdigits[:16]
-_BLANK: Final = re.compile(r"\{(\d+)(:x)?\}|«([^»]*)»")
+_CAPITALS: Final = string.ascii_uppercase + string.digits
+_BLANK: Final = re.compile(r"\{(\d+)(:[xU])?\}|«([^»]*)»")
 
 
 class SecretKind(NamedTuple):
@@ -32,12 +33,9 @@ class SecretKind(NamedTuple):
             if match.group(3) is not None:
                 gone.append(match.group(3))
             else:
-                letters = _HEX if match.group(2) else _ALNUM
+                letters, end = {":x": (_HEX, "a4f"), ":U": (_CAPITALS, "AB4")}.get(match.group(2), (_ALNUM, "aB4"))
                 # Random letters nearly always have both cases and a digit; short ones are given them.
-                words = "".join(dice.choice(letters) for _ in range(int(match.group(1)) - 3)) + (
-                    "a4f" if match.group(2) else "aB4"
-                )
-                gone.append(words)
+                gone.append("".join(dice.choice(letters) for _ in range(int(match.group(1)) - 3)) + end)
             return gone[-1]
 
         return _BLANK.sub(fill, self.template), gone
@@ -129,6 +127,7 @@ KINDS: Final = tuple(
         ("Tavily", "secrets", "tvly-{32}"),
         ("Weights & Biases in the environment", "secrets", "WANDB_API_KEY={40}"),
         ("JWT", "secrets", "eyJhbGciOiJIUzI1NiJ9.{80}.{43}"),
+        ("JWT, long", "secrets", "eyJhbGciOiJIUzI1NiJ9.{600}.{43}"),
         ("bearer", "secrets", "Authorization: Bearer {40}"),
         ("basic", "secrets", "Authorization: Basic {27}="),
         ("cookie", "secrets", "Cookie: sessionid={32}"),
@@ -173,6 +172,35 @@ KINDS: Final = tuple(
         ("shadow", "secrets", "root:$6${16}${86}:19000:0:99999:7:::"),
         ("bcrypt", "secrets", "$2b$12${53}"),
         ("split by a character nobody sees", "secrets", "sk-ant-api03-{20}\u200b{60}"),
+        ("option, password", "secrets", "deploy --user bob --password {14}"),
+        ("option, password with =", "secrets", "deploy --db-password={14} --force"),
+        ("option, token", "secrets", "gh auth login --token {40}"),
+        ("option, API key", "secrets", "tool --api-key {32} run"),
+        ("option, quoted", "secrets", 'tool --client-secret "{32}"'),
+        ("option, in a list", "secrets", '["deploy", "--password", "{14}"]'),
+        ("header, GitLab", "secrets", "PRIVATE-TOKEN: {20}"),
+        ("header, Azure", "secrets", "Ocp-Apim-Subscription-Key: {32:x}"),
+        ("header, AWS", "secrets", "X-Amz-Security-Token: {200}"),
+        ("header, Datadog", "secrets", "DD-API-KEY: {32:x}"),
+        ("header, Vault", "secrets", "X-Vault-Token: {26}"),
+        ("header, Okta", "secrets", "Authorization: SSWS {42}"),
+        ("header in JSON", "secrets", '{"X-Auth-Token": "{32}"}'),
+        ("kubeconfig token", "secrets", "    token: {64}"),
+        ("bearer alone", "secrets", "curl -H 'Bearer {40}'"),
+        ("sentence", "secrets", "the password is {14} for now"),
+        ("NTLM", "secrets", "Administrator:500:aad3b435b51404eeaad3b435b51404ee:{32:x}:::"),
+        (
+            "seed phrase",
+            "secrets",
+            "seed phrase: «ocean table river garden pencil window silver forest candle basket harbor stone»",
+        ),
+        ("extended key", "secrets", "xprv9{107}"),
+        ("Mailchimp", "secrets", "{32:x}-us12"),
+        ("Airtable", "secrets", "pat{14}.{64:x}"),
+        ("HCP Terraform", "secrets", "{14}.atlasv1.{67}"),
+        ("Entra", "secrets", "{3}8Q~{34}"),
+        ("Teams webhook", "secrets", "https://shop.webhook.office.com/webhookb2/{60}"),
+        ("XOAuth in .npmrc", "secrets", "_auth={40}"),
         ("e-mail", "personal", "«jane.doe»@example.org"),
         ("IPv4", "personal", "«203.0.113.77»"),
         ("IPv6", "personal", "«2001:db8:85a3::8a2e:370:7334»"),
@@ -183,11 +211,25 @@ KINDS: Final = tuple(
         ("phone, USA", "personal", "(415) «555-0134»"),
         ("social security number", "personal", "«078-05-1120»"),
         ("credit card", "personal", "«4111 1111 1111 1111»"),
+        ("credit card, without blanks", "personal", "«4111111111111111»"),
         ("IBAN", "personal", "«DE89370400440532013000»"),
         ("IBAN, spaced", "personal", "«DE89 3704 0044 0532 0130 00»"),
         ("host name", "personal", "«janes-macbook».local"),
         ("Mac", "personal", "on «Janes-MacBook-Pro» since"),
         ("author", "personal", "Author: «Jane Doe» <jane@corp.example>"),
+        ("prompt", "personal", "«janedoe@janes-laptop»:~/shop$ ls"),
+        ("prompt of Fedora", "personal", "[«janedoe@janes-laptop» shop]$ ls"),
+        ("git's user", "personal", 'git config user.name "«Jane Doe»"'),
+        ("git's user in a file", "personal", "user.name=«Jane Doe»"),
+        ("git's author in the environment", "personal", "GIT_AUTHOR_NAME='«Jane Doe»'"),
+        ("date of birth", "personal", "date of birth: «1984-03-12»"),
+        ("date of birth in words", "personal", "born on «12 March 1984»"),
+        ("GPS", "personal", "latitude: «48.137154», longitude: «11.576124»"),
+        ("GPS as a pair", "personal", "location: «48.137154, 11.576124»"),
+        ("GPS in degrees", "personal", "«48°08'13.8\"N»"),
+        ("passport", "personal", "Passport No: «C01X00T47»"),
+        ("serial number", "personal", "Serial number: «C02XK0PWJGH5»"),
+        ("plate", "personal", "license plate «B-JD 1984»"),
     )
 )
 """Every kind, secrets first."""

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
-from ctxtui.curation.masking import PIXEL, Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import PIXEL, Masker
 from ctxtui.services.config.package_data import mask_rules
 from tests.curation.secret_kinds import KINDS, SecretKind
 from tests.sampling import few
@@ -169,9 +170,61 @@ def test_people_stay_with_secrets_and_go_with_personal(words: str, who: str) -> 
 
 
 def test_text_leaves_shapes_only() -> None:
-    value = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "src/größe.py", "n": 12}}
-    made = masker(Level.TEXT).value(value)
-    assert made == {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "xxx/xxxxx.xx", "n": 12}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "Read",
+        "input": {"path": "src/größe.py", "b": ["Ada"], "n": 42},
+    }
+    answer = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "done"}
+    one = masker(Level.TEXT)
+    made, answered = one.value(call), one.value(answer)
+    assert (made["type"], list(made)) == ("tool_use", list(call))
+    assert answered["tool_use_id"] == made["id"] != "toolu_1"
+    assert list(made["input"].values()) == ["xxx/xxxxx.xx", ["xxx"], 11]
+    said = json.dumps([made["id"], made["name"], made["input"], answered["content"]])
+    assert {letter for letter in said if letter.isalpha()} == {"x"}
+
+
+@pytest.mark.parametrize("level", Level)
+def test_heads_of_messages_say_the_form_of_their_blocks(level: Level) -> None:
+    head = block.header("user", {"content": "list", "reasoning_content": "string", "function_call": "object"})
+    assert masker(level).block(head) is head
+
+
+@pytest.mark.parametrize("member", ["name", "id", "detail", "kind", "status", "model", "format", "role", "type", "x"])
+def test_all_that_a_tool_is_given_is_content(member: str) -> None:
+    given = {member: SECRETS[2], "a": [{member: {member: "bob@example.com"}}], "/home/bob/x": 1}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "set", "input": given}
+    function = {"type": "function", "id": "c1", "function": {"name": "set", "arguments": json.dumps(given)}}
+    for value in (call, function):
+        made = json.dumps(masker(Level.PERSONAL).value(value))
+        assert not [said for said in (SECRETS[2], "bob") if said in made]
+
+
+def test_a_secret_of_three_neighbours_goes() -> None:
+    parts = [SECRETS[2][:3], SECRETS[2][3:20], SECRETS[2][20:]]
+    made = masker().value([{"type": "text", "text": part} for part in parts])
+    assert [part["text"] for part in made] == ["⟨token 1⟩"] * 3
+
+
+def test_a_key_over_the_end_of_a_line_goes_though_its_rest_looks_like_a_word() -> None:
+    key = "dt0c01." + "V1CG6JMZCM" * 5
+    assert masker().text(f"see {key}\nARBNHQTIAB4 there") == "see ⟨token 1⟩ there"
+    assert masker().text(f"see {SECRETS[2]}\nVersion4 of") == "see ⟨token 1⟩\nVersion4 of"
+
+
+def test_neighbours_that_only_seem_to_say_a_secret_stay() -> None:
+    said = ["secret: string", "/Users/a1b2c3d4/projects/src/handlers", "the token:", "message-handler is a module"]
+    value = [{"type": "text", "text": text} for text in said]
+    assert masker().value(value) == value
+
+
+def test_an_id_of_the_record_stays_where_it_is_mentioned() -> None:
+    id_ = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
+    call = {"type": "tool_use", "id": id_, "name": "Read", "input": {}}
+    assert masker().text(id_) != id_
+    assert masker().value([call, {"type": "text", "text": f"see {id_}"}])[1]["text"] == f"see {id_}"
 
 
 def test_arguments_spelled_as_text_stay_json() -> None:

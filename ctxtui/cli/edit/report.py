@@ -75,7 +75,8 @@ def report(
     as_json: bool,
 ) -> int:
     """Say what sessions came to."""
-    from ctxtui.curation.masking import Level, Masker
+    from ctxtui.curation.mask_rules import Level
+    from ctxtui.curation.masking import Masker
 
     settings = config_of(context).settings
     masker = Masker(mask_rules(), Level(mask))

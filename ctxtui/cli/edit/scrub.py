@@ -9,7 +9,8 @@ import click
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
-from ctxtui.curation.masking import Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.pricing import price_of, prices_for
@@ -49,7 +50,7 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
     session = opened(name, settings).session
     masker = Masker(mask_rules(), Level(mask))
     with Working("masking"), Store.open(database(settings.data_dir)) as store:
-        copy = scrubbed(session, new or f"{session.about.id or 'session'}-scrubbed", masker)
+        copy = scrubbed(session, new or masker.word(f"{session.about.id or 'session'}-scrubbed"), masker)
         id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
         store.tag(id_, (MASKED,))
     if as_json:

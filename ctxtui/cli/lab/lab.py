@@ -15,7 +15,8 @@ from ctxtui.cli.lab.solved import solved_fields, solved_lines
 from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
-from ctxtui.curation.masking import Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
@@ -163,7 +164,7 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
     from ctxtui.views.pages.lab_page import lab_page
 
     masker = Masker(mask_rules(), Level("personal"))
-    write_private(path, lab_page(found, masker.text).encode("utf-8", "replace"), replace=force)
+    write_private(path, lab_page(found, masker.line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")
 
 

@@ -15,7 +15,8 @@ from urllib.parse import unquote, urlsplit
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
-from ctxtui.curation.masking import Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
 from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import mask_rules

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ctxtui.curation.masking import MaskingRules
+    from ctxtui.curation.mask_rules import MaskingRules
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
     from ctxtui.views.glossary.entries import Glossary
@@ -40,9 +40,10 @@ def price_table() -> PriceTable:
 @cache
 def mask_rules() -> MaskingRules:
     """What is masked in copies that leave a person's hands."""
-    from ctxtui.curation.masking import parse_masks
+    from ctxtui.curation.mask_rules import parse_masks
 
-    return parse_masks((DATA / "masks.toml").read_text(encoding="utf-8"))
+    masks, structure = ((DATA / name).read_text(encoding="utf-8") for name in ("masks.toml", "structure.toml"))
+    return parse_masks(masks, structure)
 
 
 @cache

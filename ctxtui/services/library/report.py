@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.figures import BlockFigure, block_figures
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest
@@ -16,10 +15,12 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
-from ctxtui.core.tree import ROOT, Node
-from ctxtui.curation.masking import Masker
+from ctxtui.core.tree import Node
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker, Pieces
 from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import known_usd
+from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
@@ -27,7 +28,6 @@ from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, costs_of, growth_report
 from ctxtui.services.library.notebook import Notebook
-from ctxtui.services.library.sharing import masked_title
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.misses import cause_of
 from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, ReportedSession
@@ -37,8 +37,6 @@ HEAVIEST: Final = 12
 """Blocks that are named."""
 _TITLE: Final = 100
 """Characters of a title."""
-_TITLED: Final = ("user", "memory", "summary")
-"""Categories of blocks that a title may begin: a client's memory file stands in what it sends first as the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +54,13 @@ class DearBlockDraft:
 
 
 class ReportDraft(NamedTuple):
-    """What is said of a session before anything of it is masked. `title` mostly begins one of `said`, the blocks of the
-    user."""
+    """What is said of a session before anything of it is masked; `pieces` of secrets are those that blocks share."""
 
     session: ReportedSession
     growth: GrowthReport
     found: Findings
-    title: str
-    said: Sequence[BlockFigure]
     blocks: Sequence[DearBlockDraft]
+    pieces: Pieces
 
 
 def reported(
@@ -87,7 +83,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
         if one.thread == chosen.thread:
             missed[one.number] = cause_of(one)
     bill = made.statement().bill
-    title = cells.fit(session.about.title or loaded.name, _TITLE)
+    title = session.about.title or loaded.name
     whole = ReportedSession(
         title=title,
         facts=tuple(fact for fact in _facts(session, chosen, loaded.source, number) if fact),
@@ -111,28 +107,28 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
             id_: known_usd(call, made.costs.get(id_)) for id_, call in session.calls.items() if call.usage is not None
         },
     )
-    said = [row for row in block_figures(made.book, chosen.call) if row.node != ROOT and row.category in _TITLED]
-    return ReportDraft(whole, grown, found, title, said, list(_blocks(made, chosen)))
+    follower = Masker(mask_rules(), Level.PERSONAL)
+    follower.follow_all(session.tree)
+    return ReportDraft(whole, grown, found, list(_blocks(made, chosen)), follower.pieces)
 
 
 def masked(draft: ReportDraft, masker: Masker) -> ReportedSession:
     """What the document says, with everything that `masker` finds masked."""
     one = draft.session
+    masker.learn(draft.pieces)
     found = replace(draft.found, found=tuple(_masked(each, masker) for each in draft.found.found))
-    # Cut anew from the masked text that it begins, because a secret cut in half is known no more.
-    title = masked_title(draft.title, draft.said, [masker.block(row.block) for row in draft.said], masker)
     return replace(
         one,
-        title=title,
+        title=cells.fit(masker.line(one.title), _TITLE),
         facts=tuple(masker.text(fact) for fact in one.facts),
-        growth=_named(draft.growth, masker.text),
+        growth=_named(draft.growth, masker.line),
         found=found,
         blocks=tuple(_masked_block(block, masker) for block in draft.blocks),
     )
 
 
 def _masked(one: PricedFinding, masker: Masker) -> PricedFinding:
-    about = replace(one.finding, names=tuple(map(masker.text, one.finding.names)))
+    about = replace(one.finding, names=tuple(map(masker.line, one.finding.names)))
     return replace(one, finding=about)
 
 

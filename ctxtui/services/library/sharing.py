@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Final
 
 from ctxtui.analysis.book import Book
@@ -12,11 +11,10 @@ from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_f
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
+from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker, said
 from ctxtui.services.editing.exporting import exported, own_form
-from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, index_of
-from ctxtui.views.text import cells
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
 
@@ -27,39 +25,32 @@ def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: st
     call, session = chosen.call, book.session
     got = figures(book, call)
     rows = list(block_figures(book, call))
+    tail: tuple[str, ...] = ()
+    for row in rows:
+        tail = masker.follow(tail, row.block)
     masked = [masker.block(row.block) for row in rows]
     said_in_blocks = dict(masker.report)
     made = exported(session, own_form(chosen), chosen)
-    body = masker.value(canonical.loads(made.data.decode("utf-8", "replace")))
+    body = masker.value(canonical.loads(made.data.decode("utf-8", "replace")), "body")
     # The body says the blocks once more, and what else was sent; labels and title repeat the blocks.
     again = {kind: n - said_in_blocks.get(kind, 0) for kind, n in masker.report.items()}
     report = {kind: max(said_in_blocks.get(kind, 0), n) for kind, n in again.items()}
     number = f"call {chosen.number} of {len(session.thread_calls(chosen.thread))}" if chosen.number else "not sent yet"
-    facts = (session.about.source or source, call.model or session.model, number, chosen.thread, str(call.fidelity))
+    told = (session.about.source or source, call.model or session.model, number, chosen.thread, str(call.fidelity))
     page = SharedCall(
-        title=masked_title(session.about.title or name, rows, masked, masker),
-        facts=tuple(fact for fact in facts if fact and fact != "main"),
+        title=masker.line(session.about.title or name),
+        facts=tuple(fact if fact == number else masker.word(fact) for fact in told if fact and fact != "main"),
         total=got.context_tokens,
         method=got.method,
         blocks=tuple(_block(book, row, one, masker) for row, one in zip(rows, masked, strict=True)),
         residual=got.residual,
         body=json.dumps(json.loads(canonical.dumps(body)), indent=1, ensure_ascii=False),
-        lost=made.lost,
+        lost=tuple(map(masker.text, made.lost)) if masker.level != Level.TEXT else made.lost,
         level=str(masker.level),
         masked=tuple(said(report)),
     )
     masker.report = report
     return page
-
-
-def masked_title(title: str, rows: Sequence[BlockFigure], masked: Sequence[Block], masker: Masker) -> str:
-    """`title` masked. A title is mostly the beginning of what was said first; a secret cut in half is known no more,
-    so it is cut anew from the masked text."""
-    begins = title.rstrip("…").rstrip()
-    for row, one in zip(rows, masked, strict=True):
-        if begins and one_line(read(row.block).text[: 4 * len(title) + 400]).startswith(begins):
-            return cells.fit(one_line(read(one).text), max(40, len(title)))
-    return masker.text(title)
 
 
 def _block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> SharedBlock:

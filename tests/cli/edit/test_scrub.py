@@ -10,7 +10,8 @@ import pytest
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen, Described, Happened, TipMoved
-from ctxtui.curation.masking import Level, Masker
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
 from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.library.scrubbing import scrubbed

@@ -1,0 +1,195 @@
+"""What is masked, as rows of a table: patterns, members of objects, what of a record is structure."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final
+
+from ctxtui.core.canonical import Json
+from ctxtui.dataclasses import dataclass
+
+PLAIN_PART: Final = re.compile(r"[A-Z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|v?\d+(?:[a-z]\d*)?")
+"""A part of a name, a number or a version: what somebody wrote."""
+_PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+NO_VALUE: Final = (
+    "null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test"
+)
+PLACEHOLDER: Final = re.compile(rf"(?i)[$<{{*⟨/]|your|xxx|redacted|\S*\.\.\.|(?:{NO_VALUE})$|\S*[\s(]")
+"""Values that only say where a secret would stand: empty names, variables, sentences."""
+_HEX: Final = re.compile(r"[0-9a-fA-F-]+=*|0[xX][0-9a-fA-F]+")
+_BITS: Final = 4.0
+_CHANGES: Final = 0.4
+"""Changes between small letters, capitals and digits, for each character, of a text that nobody wrote."""
+
+
+class Level(StrEnum):
+    """How much is masked; each level masks what the one before it does."""
+
+    SECRETS = "secrets"
+    """Keys, tokens, passwords, logins."""
+    PERSONAL = "personal"
+    """Also people and places: e-mail and IP addresses, user names in paths, phone numbers, images, opaque parts."""
+    TEXT = "text"
+    """Also every letter and digit of content, names and ids: only shapes and sizes are left."""
+
+
+LEVELS: Final = tuple(Level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskingRule:
+    """A pattern and what it finds; the pattern's group number `keep` (0: none) stays in front of the mask.
+
+    `holds` are texts of which one stands in every find ((): not known), in lower case where `fold` says that the
+    pattern is for both; `check` names what a find must pass ("": nothing), `source` who documents the format.
+    """
+
+    name: str
+    level: Level
+    pattern: re.Pattern[str]
+    keep: int = 0
+    holds: tuple[str, ...] = ()
+    fold: bool = False
+    check: str = ""
+    is_key: bool = False
+    """Whether it begins with one of `holds`, after no letter or digit."""
+    word: bool = False
+    """Whether a find is part of a word of at least `LONG_WORD` characters."""
+    anywhere: re.Pattern[str]
+    """`pattern`, also after a letter or digit."""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretMembers:
+    """Members of JSON objects whose values are masked: `names` in lower case, with `_` between words. With `long`, only
+    a long text with a digit is."""
+
+    name: str
+    level: Level
+    names: frozenset[str]
+    long: bool = False
+    source: str = ""
+
+
+Structure = Mapping[str, Mapping[str, str]]
+"""For each kind of object, what each of its members is (see ``structure.toml``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingRules:
+    """All rules, in the order in which they are tried; members that hold secrets; what of records is structure."""
+
+    rules: tuple[MaskingRule, ...]
+    members: tuple[SecretMembers, ...] = ()
+    structure: Structure = {}
+    id_starts: tuple[str, ...] = ()
+    """What ids and digests begin with that are no secrets."""
+    version: str = ""
+    license: str = ""
+
+
+def parse_masks(text: str, structure: str = "") -> MaskingRules:
+    """The rules in a TOML text (``keys``, ``[[members]]`` and ``[[mask]]``), with the TOML of what is structure. Raises
+    `KeyError` on an unknown check."""
+    data = tomllib.loads(text)
+    rules = (*map(_key_rule, data.get("keys", ())), *map(_rule, data["mask"]))
+    members = (
+        SecretMembers(
+            name=row["name"],
+            level=Level(row["level"]),
+            names=frozenset(row["names"]),
+            long=row.get("long", False),
+            source=row.get("source", ""),
+        )
+        for row in data.get("members", ())
+    )
+    return MaskingRules(
+        rules,
+        tuple(members),
+        tomllib.loads(structure),
+        tuple(data.get("ids", {}).get("starts", ())),
+        str(data.get("version", "")),
+        str(data.get("license", "")),
+    )
+
+
+BOUNDARY: Final = "(?<![A-Za-z0-9])"
+
+
+def _key_rule(row: dict[str, Json]) -> MaskingRule:
+    chars = row.get("chars", "A-Za-z0-9_-")
+    starts = "|".join(map(re.escape, row["starts"]))
+    pattern = rf"{BOUNDARY}(?:{starts})(?=[{chars}]{{0,200}}?[0-9A-Z])[{chars}]{{{row['least']},}}"
+    return MaskingRule(
+        name=row["name"],
+        level=Level.SECRETS,
+        pattern=re.compile(pattern),
+        anywhere=re.compile(pattern.removeprefix(BOUNDARY)),
+        holds=tuple(row["starts"]),
+        is_key=True,
+        word=True,
+        source=row["source"],
+    )
+
+
+def _rule(row: dict[str, Json]) -> MaskingRule:
+    if (check := str(row.get("check", ""))) and check not in CHECKS:
+        raise KeyError(check)
+    return MaskingRule(
+        name=str(row["name"]),
+        level=Level(row["level"]),
+        pattern=re.compile(str(row["pattern"]), re.DOTALL),
+        anywhere=re.compile(str(row["pattern"]).removeprefix(BOUNDARY), re.DOTALL),
+        word=bool(row.get("word")),
+        keep=int(row.get("keep", 0)),
+        holds=tuple(row.get("holds", ())),
+        fold=row["pattern"].startswith("(?i)"),
+        check=check,
+        source=str(row.get("source", "")),
+    )
+
+
+def _luhn(found: str) -> bool:
+    digits = [int(c) for c in found if c.isdigit()][::-1]
+    return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * d, 10)) for d in digits[1::2]) % 10
+
+
+def _iban(found: str) -> bool:
+    code = found.replace(" ", "")
+    return int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
+
+
+def is_random(found: str) -> bool:
+    """Whether no word of `found` is one that somebody wrote; a call, a path or a placeholder is none either."""
+    parts = [part for part in _PARTS.split(found) if part]
+    words = all(PLAIN_PART.fullmatch(part) for part in parts) and not len(found) / 4 < len(parts) > 3
+    return not words and not PLACEHOLDER.match(found)
+
+
+def _bits(found: str) -> float:
+    """Shannon's entropy of the characters of `found`, in bits a character."""
+    return -sum(n / len(found) * math.log2(n / len(found)) for n in Counter(found).values())
+
+
+def _class(letter: str) -> int:
+    return 0 if letter.isdigit() else 1 if letter.islower() else 2 if letter.isupper() else 3
+
+
+def is_dense(found: str) -> bool:
+    """Whether `found` looks drawn at random: all three kinds of characters, which change often, and many bits."""
+    classes = [_class(c) for c in found.rstrip("=")]
+    if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
+        return False
+    changes = sum(a != b for a, b in pairwise(classes))
+    return changes >= _CHANGES * len(classes) and _bits(found) >= _BITS and not _HEX.fullmatch(found)
+
+
+CHECKS: Final[dict[str, Callable[[str], bool]]] = {"luhn": _luhn, "iban": _iban, "random": is_random}
+"""Check digits of cards (ISO/IEC 7812) and of bank accounts (ISO 13616); texts that are no words."""
