@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -42,8 +42,11 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
         for part in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-            if part.exists() and (state := part.stat()).st_mode & _OTHERS and state.st_uid == os.geteuid():
-                part.chmod(0o600)
+            # Whoever closes the database last takes the two away.
+            with suppress(FileNotFoundError):
+                state = part.stat()
+                if state.st_mode & _OTHERS and state.st_uid == os.geteuid():
+                    part.chmod(0o600)
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
