@@ -7,7 +7,7 @@ with the lifetime that the session itself wrote. Prefixes have the lengths that 
 
 from __future__ import annotations
 
-import math
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +23,7 @@ from ctxtui.analysis.cache.miss_cause import (
     recorded,
 )
 from ctxtui.analysis.cache.prompts import CachePrompts
+from ctxtui.analysis.cache.read_band import Shortfalls
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import RequestEnds
@@ -36,9 +37,6 @@ from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
-_FLOOR: Final = 0.75
-"""Share of what is expected that an automatic cache reads at least in 95 % of all cases: another machine may answer, or
-what was just written is not there yet."""
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
 """Kinds of what happened beside calls that were requests."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
@@ -121,6 +119,7 @@ class CacheForecaster:
         self._simulator = Simulator()
         self._prompts = CachePrompts(session.tree, rules, counts, inputs)
         self._habits: dict[tuple[str, str], Habit] = {}
+        self._shortfalls = defaultdict[str, Shortfalls](Shortfalls)
         self._clocks: dict[str, Clock] = {}
         self._left: dict[str, CacheOutcome] = {}
         self._requests: dict[str, list[float]] = {}
@@ -138,7 +137,7 @@ class CacheForecaster:
             read = min(whole, habit.behind)
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
-            floor = min(read, math.floor(whole * _FLOOR))
+            floor = min(read, self._shortfalls[call.model].floor(whole))
             ceiling = max(read, rules.counted(foretold.predicted, foretold.predicted))
         guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
         return CacheForecast(
@@ -251,6 +250,8 @@ class CacheForecaster:
         expected = forecast.outcome.read
         if forecast.outcome.prompt.rules.mechanism.keeps_every_prefix:
             habit.read(read, expected, not cause)
+            if not cause:
+                self._shortfalls[forecast.call.model].learn(read, expected)
         elif foretold.step.asked and not missed and cause in AFTER_ASIDE:
             answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
             habit.aside(read - expected > max(answer / 2, 0))
