@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from benchmarks.forecast_tables import RECORD, put
 from benchmarks.left_out import Pair, foretold, known
 from benchmarks.measure import Result
 from benchmarks.recorded import CLIENTS, recordings
 from ctxtui.analysis.audit import Audited, summary
 from ctxtui.analysis.cache.audit import CacheAudited
-from ctxtui.dataclasses import replace
 
 GOALS: Final = {"within": 1.7, "hit or miss": 0.7, "not foreseen": 20.0, "false alarms": 5.0}
 """The most that may be wrong of Claude Code's cache reads, in percent."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from benchmarks.naive import naive
 from benchmarks.recorded import Recording
 from ctxtui.analysis.audit import Audited, audited
@@ -22,7 +24,6 @@ from ctxtui.analysis.forecast import Forecaster, teaches
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import DATA
 from ctxtui.tokens.calibrate import Calibration
 from ctxtui.tokens.features import Features

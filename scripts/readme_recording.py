@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import os
 import sys
 import tempfile
@@ -19,8 +20,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
-
-from ctxtui.dataclasses import replace
 
 REPO = Path(__file__).parent.parent
 sys.path[:0] = [str(REPO), str(REPO / "scripts")]
@@ -275,7 +274,7 @@ def make(out: Path, steps: Sequence[Step] = STEPS) -> None:
         from ctxtui.services.library.session_actions import welcomed
         from ctxtui.tui.start import make_app
 
-        settings = replace(load(env={}).settings, tips=False)
+        settings = dataclasses.replace(load(env={}).settings, tips=False)
         welcomed(settings)
         kept(Path(folder))
         drawing = Drawing()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -15,7 +16,6 @@ from benchmarks.measure import Result, agreed, not_run, ratio, settled
 from benchmarks.peers import peer
 from benchmarks.registry import FAMILIES, Family, chosen
 from benchmarks.running import Run
-from ctxtui.dataclasses import replace
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -128,7 +128,7 @@ def test_two_checkouts_are_held_against_each_other_row_by_row() -> None:
     bare, peer = Result("G1", "help", "python", 2.0, 2.5), Result("G1", "help", "tl", 0.1, 1.0)
     off = Result("G7", "off by", "", 0.0, 0.0, "tokens")
     one = {(row.name, row.peer): row for row in (bare, peer, off)}
-    other = {**one, ("help", "tl"): replace(peer, value=0.2)}
+    other = {**one, ("help", "tl"): dataclasses.replace(peer, value=0.2)}
     found = {row: checkout.held(row, [(one, other), (one, other)]) for row in one}
     assert [found[row].value for row in one] == [1.0, 0.5, 1.0]
     assert checkout.held(("help", "tl"), [(one, {})]).value is None
@@ -138,4 +138,7 @@ def test_two_checkouts_are_held_against_each_other_row_by_row() -> None:
     idle = {("help", "tl"): not_run("G1", "help", "tl", "no tl")}
     assert checkout.held(("help", "tl"), [(one, idle)]).note == "not run: by the other checkout: no tl"
     early = {("lag", ""): Result("G11", "lag", "", -0.3, 50, "ms")}
-    assert checkout.held(("lag", ""), [(early, {("lag", ""): replace(early["lag", ""], value=2.0)})]).value is None
+    assert (
+        checkout.held(("lag", ""), [(early, {("lag", ""): dataclasses.replace(early["lag", ""], value=2.0)})]).value
+        is None
+    )

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks import audit
 from benchmarks.forecast_tables import PLACES, ROOT, on_record, shown
@@ -14,7 +15,6 @@ from benchmarks.naive import naive
 from benchmarks.recorded import CLIENTS, Recording, recordings
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from tests.cases import claude_code
 

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
+from msgspec import Struct, field
+
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field
 
 AGENT: Final = "agent"
 """The tool that starts a sub-agent, and the beginning of their threads' ids."""
@@ -18,8 +19,7 @@ ROUNDS: Final = 30
 """Requests that a sub-agent may make where nothing else is said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildTask:
+class ChildTask(Struct, frozen=True, kw_only=True):
     """What a sub-agent is to do. It reads its `system` prompt (None: the parent's) and the `prompt`, nothing of the
     parent's talk. Of the parent's tools it is offered those that fit one of `tools` (names or patterns; none by
     default) and need no leave. `label` is what lists call it, `model` another model of the same provider.
@@ -37,8 +37,7 @@ class ChildTask:
     budget_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChildResult:
+class ChildResult(Struct, frozen=True, kw_only=True):
     """What came of a sub-agent: the words of its last answer; `why` it ended before it was done ("": it is done); the
     requests that were answered, what they used, and their cost in USD (None: a price is not known). `thread` names its
     line of context in the session."""
@@ -62,8 +61,7 @@ class Agents(Protocol):
         that they read from the cache what it wrote there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """What a user's own tool may ask for: the folder of the chat, sub-agents, and a line to be told to the user."""
 
     folder: Path
@@ -74,8 +72,7 @@ class Caller:
 Work = Callable[[Mapping[str, Json], Caller], str | Awaitable[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTool:
+class OwnTool(Struct, frozen=True, kw_only=True):
     """A tool that a user wrote: what the model is told of it, as in `Tool`, and `run`, which gets the checked input and
     a `Caller` and gives what the model reads. A plain function runs in a thread, a coroutine in the event loop; only
     there it can start sub-agents. What it raises is told to the model. With `asks` the user is asked first."""

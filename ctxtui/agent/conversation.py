@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.agent.answer import AnswerCall, Settled, settle
 from ctxtui.agent.memory_place import MemoryPlace, marked_at, with_memory
 from ctxtui.core.block import HEADER, Item
@@ -13,7 +15,6 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire import registry
 from ctxtui.wire.codec.speller import Speller
 from ctxtui.wire.grammars import ANTHROPIC, OLLAMA
@@ -27,8 +28,7 @@ Shape = Callable[[int, Skeleton], bytes | None]
 where nothing is to be changed. Raises `CtxtuiError` where the edits leave nothing that can be sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A request that can be sent: its exact `body`, the context as the agent has it and as it leaves."""
 
     body: bytes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.speech import ResultImage
 
 
@@ -18,8 +19,7 @@ class ToolLeave(StrEnum):
     NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A call that the model asks for: `id` pairs it with its result, `input` is its decoded JSON."""
 
     id: str
@@ -29,8 +29,7 @@ class ToolCall:
     """Whether the tool changes something, so that the user is asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """What came of a call."""
 
     id: str
@@ -42,39 +41,33 @@ class ToolResult:
 # Events
 
 
-@dataclass(frozen=True, slots=True)
-class UserSaid:
+class UserSaid(Struct, frozen=True):
     """The user sent a message; while a turn runs it waits for the next request."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupted(Struct, frozen=True):
     """The turn is to end now; `reason` says who wants it, or why."""
 
     reason: str = "interrupted by the user"
 
 
-@dataclass(frozen=True, slots=True)
-class HoldNext:
+class HoldNext(Struct, frozen=True):
     """The next request is to be held, or, said again, no longer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     """A held request may go; with nothing held and no answer pending, the context is sent as it stands."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """The request is made; `reason` says why a rule wants it held ("": no rule does)."""
 
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """An answer ended and is in the context, with the whole `calls` it asks for. `cut`: it was interrupted."""
 
     calls: tuple[ToolCall, ...] = ()
@@ -83,8 +76,7 @@ class Answered:
     """The provider paused its turn: the same context is to be sent once more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broke:
+class Broke(Struct, frozen=True):
     """A request ended in an error and its answer is not in the context. `retry` says that trying again may help,
     `after` how many seconds the provider asked to wait (None: it did not say)."""
 
@@ -93,13 +85,11 @@ class Broke:
     after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Waited:
+class Waited(Struct, frozen=True):
     """The wait before a retry is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """It is known what the call `id` would write. `guarded`: the user is asked each time; `result`: it cannot be
     done."""
 
@@ -108,16 +98,14 @@ class Planned:
     result: ToolResult | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Permitted:
+class Permitted(Struct, frozen=True):
     """The user answered for the call `id`."""
 
     id: str
     leave: ToolLeave
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """A tool is done."""
 
     result: ToolResult
@@ -131,41 +119,35 @@ Event = (
 # Commands
 
 
-@dataclass(frozen=True, slots=True)
-class AddUser:
+class AddUser(Struct, frozen=True):
     """Put a user message into the context."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AddResults:
+class AddResults(Struct, frozen=True):
     """Put the results of the last answer's calls into the context, in the order of the calls."""
 
     results: tuple[ToolResult, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepare:
+class Prepare(Struct, frozen=True):
     """Make the request of the context as it stands; then `Prepared`."""
 
 
-@dataclass(frozen=True, slots=True)
-class HoldRequest:
+class HoldRequest(Struct, frozen=True):
     """Show that the request is held, and why."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True):
     """Send the prepared request (attempt 1, 2 ...); then `Answered` or `Broke`."""
 
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Wait so many seconds before attempt `attempt` of at most `most`, because of `reason`; then `Waited`."""
 
     seconds: float
@@ -174,52 +156,44 @@ class Wait:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class StopListening:
+class StopListening(Struct, frozen=True):
     """Stop listening to the answer and keep what came; then `Answered` with `cut`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StopWaiting:
+class StopWaiting(Struct, frozen=True):
     """Forget what is being waited for: a request in the making, or the time before a retry."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunTool:
+class RunTool(Struct, frozen=True):
     """Run a tool; then `Finished`."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Work out what a call would write; then `Planned`."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """Ask the user for leave to run a tool; then `Permitted`."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class StopTools:
+class StopTools(Struct, frozen=True):
     """End running tools: what they still bring is not wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """A thing worth a mark in the record: `kind` is ``retry``, ``error``, ``interrupt``, ``refused``."""
 
     kind: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Struct, frozen=True):
     """The turn is over."""
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.call import Call, Epoch, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import EventParser
 from ctxtui.wire.stream import Delta, StreamReader
 
 
-@dataclass(slots=True)
-class AnswerReader:
+class AnswerReader(Struct):
     """Reads the answer to `draft` from bytes, however they are cut, and makes the call of it.
 
     `own_id` names the call where the provider does not; times are Unix seconds.
@@ -20,7 +20,6 @@ class AnswerReader:
 
     draft: Draft
     reader: StreamReader
-    _: KW_ONLY
     thread: str
     provider: str
     model: str

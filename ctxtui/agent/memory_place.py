@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.speech import Attached, user_message
 
 MARK: Final = "memory"
@@ -17,8 +18,7 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 _SYSTEM: Final = frozenset({"system", "developer"})
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPlace:
+class MemoryPlace(Struct, frozen=True):
     """The `texts` of memory and where they stand: `first` in front of the talk, else behind the user's last words.
     `marker` (a member of a block) asks the provider to cache up to them; None: it is not asked. `binds`: thinking is
     bound to what stands before it, and goes when that changes. The first `stable` texts seldom change."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.planned_write import Planned
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.stream import Delta
 
 
-@dataclass(frozen=True, slots=True)
-class UserSaid:
+class UserSaid(Struct, frozen=True):
     """A user message is in the context, which ended at `before` and now ends at `head`."""
 
     text: str
@@ -19,30 +19,26 @@ class UserSaid:
     before: int
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsCame:
+class ResultsCame(Struct, frozen=True):
     """The results of an answer's calls are in the context, which now ends at `head`."""
 
     results: tuple[ToolResult, ...]
     head: int
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafted(Struct, frozen=True):
     """A request is made and not sent yet."""
 
     draft: Draft
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHeld:
+class RequestHeld(Struct, frozen=True):
     """The drafted request waits for the user, because of `reason`."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestSent:
+class RequestSent(Struct, frozen=True):
     """The drafted request left, at Unix time `at`."""
 
     draft: Draft
@@ -50,23 +46,20 @@ class RequestSent:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
-class CallBegan:
+class CallBegan(Struct, frozen=True):
     """The answer's first event came: the call has an id, and maybe already figures."""
 
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
-class PieceReceived:
+class PieceReceived(Struct, frozen=True):
     """A piece of the answer: the bytes as they came, and what they add to it."""
 
     data: bytes
     deltas: tuple[Delta, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CallEnded:
+class CallEnded(Struct, frozen=True):
     """The answer is whole, or as whole as it will be (`call.error`, or `cut`); the context now ends at `head`."""
 
     call: Call
@@ -74,8 +67,7 @@ class CallEnded:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CallFailed:
+class CallFailed(Struct, frozen=True):
     """The request was refused, or its answer broke off: nothing of it is in the context. `call` is what came, None
     where nothing did."""
 
@@ -83,37 +75,32 @@ class CallFailed:
     call: Call | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolWaits:
+class ToolWaits(Struct, frozen=True):
     """A tool does not begin before the answer that asks for it is on record, and that takes its time."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class ToolBegan:
+class ToolBegan(Struct, frozen=True):
     """A tool runs."""
 
     call: ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnded:
+class ToolEnded(Struct, frozen=True):
     """A tool is done."""
 
     result: ToolResult
 
 
-@dataclass(frozen=True, slots=True)
-class LeaveAsked:
+class LeaveAsked(Struct, frozen=True):
     """A tool waits for the user's leave to do what was planned."""
 
     call: ToolCall
     planned: Planned
 
 
-@dataclass(frozen=True, slots=True)
-class RetryWaits:
+class RetryWaits(Struct, frozen=True):
     """A retry comes in `seconds`."""
 
     seconds: float
@@ -122,16 +109,14 @@ class RetryWaits:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """A thing worth a mark: ``retry``, ``error``, ``interrupt``, ``refused``."""
 
     kind: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rested:
+class Rested(Struct, frozen=True):
     """The turn is over."""
 
 

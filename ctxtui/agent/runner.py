@@ -11,13 +11,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from ctxtui.agent import events, progress
 from ctxtui.agent.conversation import Conversation, Draft
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.tools.planned_write import Planned
 from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.speech import Attached, Result
@@ -64,8 +65,7 @@ async def _alone(_: str) -> Sequence[Attached]:
     return ()
 
 
-@dataclass(slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(Struct, kw_only=True):
     """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
     ""), names for calls, the clock; `recorded` waits so many seconds until all that was told is on record, and says
     whether it is; `before` is done before each request is put together; `attached` gives what goes in front of what the

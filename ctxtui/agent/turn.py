@@ -6,6 +6,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.agent.events import (
     AddResults,
     AddUser,
@@ -38,7 +41,6 @@ from ctxtui.agent.events import (
     Wait,
     Waited,
 )
-from ctxtui.dataclasses import dataclass, replace
 
 ATTEMPTS: Final = 6
 """How often one request is tried."""
@@ -61,8 +63,7 @@ class TurnPhase(StrEnum):
     ACTING = "acting"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnState:
+class TurnState(Struct, frozen=True, kw_only=True):
     """Where a turn stands. `queue` are messages for the next request, `calls` what the last answer asks for, `results`
     what came of them, `asked` the ids that wait for leave; of the first of them `planned` says that it is known what it
     would write, so that the user is asked, and `guarded` that the answer holds for this once. `hold` holds the next

@@ -6,11 +6,12 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, overload
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.analysis.forecast_errors import CallsBefore, cause
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import ModelCard
 
 LEAST: Final = 100
@@ -19,8 +20,7 @@ OFF: Final = 0.22
 """A call whose new tokens are off by more than this share carries a cause."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audited:
+class Audited(Struct, frozen=True, kw_only=True):
     """One call's forecast and report, in tokens; `call` is its number in its thread, from 1.
 
     `lo` to `hi` is the 90 % interval of `predicted`. The new figures are those beyond the report of the call whose

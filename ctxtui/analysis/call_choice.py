@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenCall:
+class ChosenCall(Struct, frozen=True):
     """A call and its `number` in its thread, from 1; 0 for a context that no call has sent yet."""
 
     thread: str

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallFigures:
+class CallFigures(Struct, frozen=True, kw_only=True):
     """The size of a call's context, in tokens.
 
     `context_tokens` is the reported input where there is a report (`method` ``reported``), else what the recording

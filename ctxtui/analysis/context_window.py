@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ctxtui.core.call import WINDOW, Call
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -44,8 +45,7 @@ SHORT: Final = {
 _CLAUDE_CODE: Final = "claude code"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextWindow:
+class ContextWindow(Struct, frozen=True):
     """How much a context may come to, in tokens, 0 where unknown.
 
     `limit` is the ruler: at most so much is sent before something happens; `usable` the part of it that we mean to

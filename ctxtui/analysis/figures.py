@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_figures import CallFigures, uncounted
 from ctxtui.analysis.read.absence import Absence
@@ -20,7 +23,6 @@ from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import is_read
-from ctxtui.dataclasses import dataclass, replace
 
 NOT_RECORDED: Final = "not_recorded"
 ATTACHED: Final = "reattached"
@@ -29,8 +31,7 @@ WHAT: Final = "system prompt and tools, not in the recording"
 WITH_SEARCHES: Final = "system prompt and tools, and what searches brought, not in the recording"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockFigure:
+class BlockFigure(Struct, frozen=True, kw_only=True):
     """One block of a context: its tree `node` (`ROOT` for what is not recorded), its tokens with 90 % interval, and
     how they were obtained (``exact``, ``guessed``; ``reported`` for reasoning, ``inferred`` for what is not recorded).
     `read` is False for a block that the provider takes out before the model reads (its tokens count nowhere). `gone`
@@ -259,8 +260,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(Struct, frozen=True):
     """One call's point on the growth curve; `call` counts from 1 in its thread."""
 
     call: int

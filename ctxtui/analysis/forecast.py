@@ -12,11 +12,13 @@ from collections.abc import Callable
 from functools import partial, reduce
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.read.reported_thinking import Carried
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.calibrate import Calibration, Tokenizer, tokenizer
 from ctxtui.tokens.conformal import Errors
 from ctxtui.tokens.cumulate import Cumulated
@@ -39,8 +41,7 @@ TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0
 """Errors in deviations of sessions seen before: what intervals rest on until a session has its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class Forecast(Struct, frozen=True, kw_only=True):
     """The input of a call as foretold, in tokens, with its 90 % interval.
 
     `features` are what the weights applied to, `answers` is 1 where the answer was taken from its report, `known` the

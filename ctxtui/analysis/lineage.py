@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, answer_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus, together
 
@@ -25,8 +26,7 @@ _FEW: Final = 5
 """Blocks up to which adding one after another is quicker than adding column by column."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineageStep:
+class LineageStep(Struct, frozen=True, kw_only=True):
     """From the context of `base` to that of a later call.
 
     `answer` and `thinking` are what stands there of the base's answer, thinking apart (`whole`: all of it, `parts`
@@ -57,8 +57,7 @@ class LineageStep:
         return self.added if self.lost is NOTHING else minus(self.added, self.lost)
 
 
-@dataclass(frozen=True, slots=True)
-class _Thoughts:
+class _Thoughts(Struct, frozen=True):
     """The thinking in a context since a person last spoke: counted, and known by report."""
 
     features: Features = NOTHING

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import NextRequest, Weigh
 from ctxtui.analysis.figures import lacking, next_figures
@@ -14,7 +17,6 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, tokens
@@ -30,8 +32,7 @@ def request_count(book: Book, call: Call, applied: Applied, measure: Measure | N
     return count_under(terms, applied, measure or book.measure(call.model or book.session.model))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CountingTerms:
+class CountingTerms(Struct, frozen=True, kw_only=True):
     """Terms to count requests of one context under any edits: the running features of its tree, their `weights`,
     whether the provider `strips` thinking of earlier turns, whether the request is `made` from a transcript, tokens
     that the `client` adds, the `residual` (the same under all edits), and the blocks that reports show to be `gone`:
@@ -108,8 +109,7 @@ def _is_signed(context: Context, block: Block) -> bool:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedWeights:
+class ReportedWeights(Struct, frozen=True):
     """Turns features into tokens by `weights`, scaled by the `share` that was reported."""
 
     weights: Weights

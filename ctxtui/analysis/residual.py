@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.residual_steps import ResidualStep, added_beside, largest, steps
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
-from ctxtui.dataclasses import dataclass, replace
 
 _MOST: Final = 0.5
 """Share of the residual from which on one call's step is its cause; else it grew with the context."""
@@ -22,8 +24,7 @@ MORE: Final = "tokens that the report has beyond the recorded blocks and what is
 FEWER: Final = "tokens by which the blocks, as they are counted, come to more than the report"
 
 
-@dataclass(frozen=True, slots=True)
-class ResidualPart:
+class ResidualPart(Struct, frozen=True):
     """`tokens` of a residual that came in so many `steps` with one likely `cause`, most of them with the report of call
     `since`."""
 
@@ -39,8 +40,7 @@ class ResidualPart:
         return f"{abs(self.tokens):,} {came}, likely {self.cause}"
 
 
-@dataclass(frozen=True, slots=True)
-class Residual:
+class Residual(Struct, frozen=True):
     """The `tokens` of a report that nothing explains (negative: by which the blocks exceed it): `what` they are, the
     likely `cause` as a sentence's part, and the number of the call `since` whose report brought most of them. `parts`
     are the causes that most of it came with, `smaller` how many further steps there are."""

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.file_accesses import READ, command_of, touches
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass
 
 _LOOKED_AT: Final = 12
 """Steps of a residual whose causes are looked for."""
@@ -33,8 +34,7 @@ SPOKEN: Final = "what the client put beside the user's words and did not record:
 ANY: Final = "text that the client added and did not record: reminders, changed files, lists"
 
 
-@dataclass(frozen=True, slots=True)
-class ResidualStep:
+class ResidualStep(Struct, frozen=True):
     """The report of call `number` moved the residual by `tokens` (negative: down)."""
 
     number: int

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import ASIDE, TOOLS_CHANGED, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 
 JUMP: Final = 5_000
 """A context that grew by more tokens than this in one call made a jump."""
@@ -19,8 +20,7 @@ _QUIET: Final = frozenset({ASIDE, TOOLS_CHANGED})
 """What happened and is no trouble."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallEvent:
+class CallEvent(Struct, frozen=True):
     """Something to travel to: `kind` is ``turn``, ``miss``, ``jump``, ``error`` or an epoch's start (``compaction``,
     ``microcompaction``, ``model``, ``resume`` ...); `number` is the call's, from 1."""
 

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.call import COMPACTED, Call, Fidelity
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.models import plain_id
 
 AUTOMATIC: Final = "auto"
@@ -18,8 +20,7 @@ _LONG: Final = "context-1m"
 """What the name of the beta begins with that asks for the long context."""
 
 
-@dataclass(slots=True)
-class ShownWindow:
+class ShownWindow(Struct):
     """What the calls of one model show: the largest input, where the client compacted by itself, and whether it asked
     for the long context."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import EarlyAnswer
 from ctxtui.attach.gate import Alive, RequestVerdict, WaitingRequest
@@ -13,7 +15,6 @@ from ctxtui.attach.news import ExchangeEnded, ExchangeEvent, RequestBegun, Reque
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.wire.bounds import MAX_BODY
 from ctxtui.wire.unpacking import unpacker
 
@@ -24,8 +25,7 @@ GONE: Final = "the client went away"
 CUT: Final = "the provider's connection broke off"
 
 
-@dataclass(slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, kw_only=True):
     """A request, from its head on. `x` names it, `target` is told to the provider, `tell` hears of it."""
 
     x: str

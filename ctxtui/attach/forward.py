@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, cast
 
+from msgspec import Struct, field
+
 from ctxtui.attach import http1
 from ctxtui.attach.connection import Connection
 from ctxtui.attach.gate import Gate
@@ -26,22 +28,19 @@ from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.wire.bounds import MAX_UNSENT
 
 _OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _USER: Final = "ctxtui"
 
 
-@dataclass(slots=True)
-class ForwardProxy:
+class ForwardProxy(Struct):
     """Serves on loopback whoever knows its password. `tell`, `name`, `gate` and `clock` are as a relay's; `env` says
     through which proxy it goes out itself."""
 
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
-    _: KW_ONLY
     authority: LocalAuthority
     gate: Gate | None = None
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)

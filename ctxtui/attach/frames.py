@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.wire.bounds import MAX_BODY
 
 _TEXT: Final = 1
@@ -21,8 +22,7 @@ _WORTH_PACKING: Final = 1024
 _BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class WireFrame:
+class WireFrame(Struct, frozen=True):
     """A frame: its `raw` bytes, its first byte, the key that masked it (b"" for none), what it says."""
 
     raw: bytes
@@ -41,8 +41,7 @@ class WireFrame:
         return self.kind >= _CLOSE
 
 
-@dataclass(frozen=True, slots=True)
-class Deflate:
+class Deflate(Struct, frozen=True):
     """What both ends agreed on by ``Sec-WebSocket-Extensions``: whether messages are packed, whether each side goes on
     from what it packed before, and how far back (`bits`) the client may refer."""
 
@@ -64,8 +63,7 @@ def agreed(extensions: str) -> Deflate:
     )
 
 
-@dataclass(slots=True, kw_only=True)
-class FrameReader:
+class FrameReader(Struct, kw_only=True):
     """Reads one direction. `deflate` says that permessage-deflate is in force, with `takeover` of what was said
     before."""
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from ctxtui.attach.early_answer import AsEvent
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, field
 
 Alive = Callable[[bytes, AsEvent, float], bool]
 """Says a ping to a client that waits for a stream, at a time (Unix seconds): its answer begins with it, and what goes
 wrong from then on is told as an event, spelled by the function. Whether it could be said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingRequest:
+class WaitingRequest(Struct, frozen=True, kw_only=True):
     """A request that is whole and has not left: `x` names the exchange, `body` is what it says, unpacked; `alive` tells
     its client that it is looked after (None: it cannot be told)."""
 
@@ -27,8 +27,7 @@ class WaitingRequest:
     alive: Alive | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestVerdict:
+class RequestVerdict(Struct, frozen=True, kw_only=True):
     """What becomes of it: it leaves as it is, with another `body`, or is answered with the bytes `answer` and never
     leaves. `told` goes on record: which edits were applied, which sleep, which were refused and why, who released it.
     """

@@ -9,8 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.bounds import MAX_HEAD
 
 END: Final = b"\r\n\r\n"
@@ -33,8 +34,7 @@ _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
 _SIZE_LINE: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """The head of a request or an answer. `raw` are its bytes with the blank line, `start` its first line, `fields` the
     names (as written) and values of its headers, in order, `values` the values by name in small letters."""
 
@@ -62,8 +62,7 @@ class Head:
         return any(word == one.strip().lower() for value in self.all(name) for one in value.split(","))
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLine:
+class RequestLine(Struct, frozen=True):
     """The start of a request: its `method`, and its `target` as written."""
 
     method: str
@@ -158,8 +157,7 @@ def keeps_open(head: Head) -> bool:
     return "HTTP/1.0" not in head.start or head.holds("connection", "keep-alive")
 
 
-@dataclass(slots=True)
-class BodyReader:
+class BodyReader(Struct):
     """A body as it comes: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
 
     `feed` takes what came and says how many of its bytes are the body's, and what the body says: chunks' sizes and

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ctxtui.attach.masks import Fields
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestBegun:
+class RequestBegun(Struct, frozen=True, kw_only=True):
     """A request's head: `x` names the exchange within the run. `session`, `thread` where the program itself names
     them."""
 
@@ -23,8 +23,7 @@ class RequestBegun:
     thread: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestBytes:
+class RequestBytes(Struct, frozen=True):
     """More of a request's body as it went; `last` says that it is whole."""
 
     x: str
@@ -32,8 +31,7 @@ class RequestBytes:
     last: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerBegun:
+class AnswerBegun(Struct, frozen=True):
     """The head of an answer."""
 
     x: str
@@ -42,8 +40,7 @@ class AnswerBegun:
     fields: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerBytes:
+class AnswerBytes(Struct, frozen=True):
     """More of an answer's body as it went."""
 
     x: str
@@ -51,8 +48,7 @@ class AnswerBytes:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SocketMessage:
+class SocketMessage(Struct, frozen=True):
     """A message over a WebSocket, by the client or the server."""
 
     x: str
@@ -61,8 +57,7 @@ class SocketMessage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeEnded:
+class ExchangeEnded(Struct, frozen=True):
     """An exchange is over; `error` says why before its time."""
 
     x: str
@@ -70,8 +65,7 @@ class ExchangeEnded:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestSent:
+class RequestSent(Struct, frozen=True):
     """What was decided about a request: the `body` that left in place of its own (None: its own), and what is `told`
     of it."""
 
@@ -81,8 +75,7 @@ class RequestSent:
     told: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHeld:
+class RequestHeld(Struct, frozen=True):
     """A request waits, `until` then at most (Unix seconds), and why."""
 
     x: str

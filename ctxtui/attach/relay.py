@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.attach.connection import Connection
 from ctxtui.attach.gate import Gate
 from ctxtui.attach.news import ExchangeEvent
@@ -20,15 +22,13 @@ from ctxtui.attach.peer import system_tells
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 SWITCH_INTERVAL: Final = 0.00005
 """Seconds that another thread may keep the relay's event loop waiting (`sys.setswitchinterval`)."""
 HOST: Final = "127.0.0.1"
 
 
-@dataclass(slots=True)
-class Relay:
+class Relay(Struct):
     """Serves the user's programs on loopback. `tell` hears of everything that goes by (it must not wait or raise), each
     exchange under a `name` of its own. With `named` the first step of a path names the provider, else there is one.
 
@@ -38,7 +38,6 @@ class Relay:
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
-    _: KW_ONLY
     named: bool = False
     gate: Gate | None = None
     clock: Callable[[], float] = time.time

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from hmac import compare_digest
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.attach.http1 import Head
 from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import KW_ONLY, dataclass
 
 _ASKS: Final = re.compile(
     r"/(?:messages|messages/count_tokens|chat/completions|completions|responses|responses/input_tokens|responses/compact"
@@ -24,8 +25,7 @@ Wants = Callable[[Head, str], bool]
 """Whether a gate is to be asked about a request with this head and URL, at once."""
 
 
-@dataclass(slots=True)
-class Route:
+class Route(Struct):
     """Where requests lead: with `named` the first step of a path names the provider, else there is one, and the first
     step is the `word` where there is one. `tell` hears of everything that goes by, each exchange under a `name` of its
     own; `wants` says whether a gate is to be asked.
@@ -35,7 +35,6 @@ class Route:
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
-    _: KW_ONLY
     named: bool = False
     word: str = ""
     wants: Wants | None = None

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from ctxtui.attach.lines import digest
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.kit.fields import objects, word
 from ctxtui.transcripts.kit.http_exchange.pair import value
 
@@ -16,15 +17,13 @@ TALK, OTHER = "talk-", "other-"
 """What the names of sessions begin with whose client tells none: told by a conversation, or by whom they ask."""
 
 
-@dataclass(slots=True)
-class RecordedRun:
+class RecordedRun(Struct):
     """What every recording of a run begins with: `run` names it, `session` is that of requests whose client tells none
     ("": told by what their conversation begins with), `program` the command that runs."""
 
     folder: Path
     run: str
     session: str = ""
-    _: KW_ONLY
     program: str = ""
     cwd: str = ""
     tags: tuple[str, ...] = ()

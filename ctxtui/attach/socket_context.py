@@ -7,8 +7,9 @@ from collections import OrderedDict
 from typing import Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.wire.bounds import MAX_BODY
 
 Members = dict[str, msgspec.Raw]
@@ -22,8 +23,7 @@ _EARLIER: Final = "previous_response_id"
 _ENDS: Final = ("response.completed", "response.incomplete", "response.done")
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(Struct, frozen=True):
     """Items of a conversation behind those of `before`. `altered`: the provider holds others in their place; `size` are
     the bytes of the whole conversation."""
 
@@ -47,8 +47,7 @@ class _Context:
         return [item for items in reversed(found) for item in items]
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """A request with everything that it goes on from, as its JSON. `altered` says that the provider holds another
     conversation than the client's, `lane` which of the conversations of a connection it is of."""
 

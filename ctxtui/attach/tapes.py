@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from ctxtui.attach.lines import answer_line, line
 from ctxtui.attach.masks import mask_for, shown, shown_url
 from ctxtui.attach.news import (
@@ -26,7 +28,6 @@ from ctxtui.attach.run import RecordedRun, session_of
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.sender import Sender, sender_of
 from ctxtui.wire.bounds import MAX_BODY
@@ -45,8 +46,7 @@ _ROOM: Final = 1 << 20
 """Bytes of lines that wait for a file below which others are added by whoever has them."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Recorded:
+class _Recorded(Struct, kw_only=True):
     begun: RequestBegun
     mask: KeyMask
     headers: Mapping[str, str]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(slots=True, kw_only=True)
-class Worth:
+class Worth(Struct, kw_only=True):
     """One entry, written at call `call` (from 0) behind tree node `node` for `life` seconds.
 
     `written` are the tokens that it added to what was cached before it, `reads` counts the calls that read up to it or

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 
 NO_MARKER: Final = "no marker"
 MINIMUM: Final = "below minimum"

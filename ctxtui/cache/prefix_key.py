@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b, blake2s
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
 from ctxtui.cache.prompt_facts import NOTHING, PromptFacts, StretchFacts, billing, facts_of, outside, speaks
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block, Place
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.grammars import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
 THINKING_IS_POSITION: Final = True
@@ -40,8 +41,7 @@ def _told(section: str, role: str) -> _Told:
 _NOWHERE: Final = _told("", "")
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class PrefixEnd:
+class PrefixEnd(Struct, eq=False):
     """A place in a prompt where a prefix may end: just after the block of tree node `node`, said by `role`.
 
     `key` names the prefix (16 bytes), `before` is the place before it (None in front of everything), `number` counts

@@ -7,11 +7,13 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.cache.rules import SECTIONS, CacheRules, Parameter
 from ctxtui.cache.simulate import ENGINES
 from ctxtui.core.call import CLIENT_VERSION, Call
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tokens.models import ModelCard, fits, plain_id
 
 
@@ -19,8 +21,7 @@ class RuleDataError(ValueError):
     """A rule of the caching data that cannot be used; the message names the rule."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     models: tuple[str, ...]
     providers: tuple[str, ...]
     since: tuple[int, ...]
@@ -32,8 +33,7 @@ class _Rule:
         return here and version >= self.since and any(fits(plain, pattern) for pattern in self.models)
 
 
-@dataclass(frozen=True, slots=True)
-class _Default:
+class _Default(Struct, frozen=True):
     models: tuple[str, ...]
     path: str
     value: Json

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, field
 
 SECTIONS: Final = ("tools", "system", "messages")
 """The sections of a prompt, in the order in which they are cached."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A member of a body that reaches the prompt: a change of what stands at `path` (dots between keys) loses the
     cache from the section `since` on. Leaving it out is the same as sending `default`."""
 
@@ -23,8 +23,7 @@ class Parameter:
     engine: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mechanism:
+class Mechanism(Struct, frozen=True, kw_only=True):
     """What a way of caching does, whatever its figures are. Every engine says it of itself; who needs to know asks for
     it here and not for an engine by its name.
 
@@ -48,8 +47,7 @@ class Mechanism:
     dialect: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheRules:
+class CacheRules(Struct, frozen=True, kw_only=True):
     """How one model's prompts are cached.
 
     `engine` names the engine, `mechanism` is what it does; `minimum` is the shortest cached prefix and `step`,

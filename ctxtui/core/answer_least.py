@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read_value
 from ctxtui.core.call import ANSWER_LEAST
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 
 _SIGN: Final = r"[!-/:-@\[-`{-~]"
 _BEYOND: Final = (

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass_acyclic
 
 HEADER: Final = "header"
 NOT_RECORDED: Final = "not_recorded"
@@ -19,8 +20,7 @@ MARKER_KEYS: Final = ("cache_control", "prompt_cache_breakpoint")
 """Keys that carry a cache marker; they are no content and never reach a block's body (facts §2, §4)."""
 
 
-@dataclass_acyclic(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True, gc=False):
     """One part of a context.
 
     `digest` names it (32 hex digits), `kind` is the provider's own word for it (``text``, ``tool_use``,

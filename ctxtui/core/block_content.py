@@ -6,18 +6,18 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 
 _BLANK: Final = re.compile(r"\s")
 _LONG: Final = 1 << 18
 """Bytes of a block from which on it says something, without being read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Media:
+class Media(Struct, frozen=True):
     """An image or file inside a block: its media type, and its bytes in base64, a URL or a provider's file id."""
 
     media_type: str
@@ -25,8 +25,7 @@ class Media:
     url: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockContent:
+class BlockContent(Struct, frozen=True, kw_only=True):
     """What a block says.
 
     `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import KW_ONLY, dataclass, dataclass_acyclic, field
 
 ESTIMATED_INPUT: Final = "estimated_input"
 """What `Call.extra` holds tokens of input under that a recording gives as an estimate, not as a report."""
@@ -83,8 +84,7 @@ class EpochStart(StrEnum):
     REWIND = "rewind"
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(Struct, frozen=True):
     """A stretch without restart, compaction or model change; `number` counts from 1 within its thread.
 
     `detail` is a short text for the boundary's row: ``154.8k -> 22.3k``, ``opus-4 -> sonnet-4``.
@@ -103,8 +103,7 @@ FRONT_RECORDED: Final = "front_recorded"
 """In `Call.extra` of a transcript's call, True where its system prompt and tools are on record nevertheless."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skeleton:
+class Skeleton(Struct, frozen=True):
     """What is left of a wire body when its blocks are taken out; `dialect` names the codec that reads it back.
 
     `parts` is that codec's own JSON. With the path it rebuilds the request byte for byte (law 1).
@@ -114,8 +113,7 @@ class Skeleton:
     parts: Json
 
 
-@dataclass_acyclic(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True, gc=False):
     """One request to a model.
 
     `id` is the provider's message id, or one derived from (time, model, usage): the same call in two files has one id.
@@ -129,7 +127,6 @@ class Call:
     raw_head: int = ROOT
     sent_head: int = ROOT
     response_head: int = ROOT
-    _: KW_ONLY
     provider: str = ""
     model: str = ""
     started: float | None = None

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit_kinds import KINDS, EditKind, kind_of
-from ctxtui.dataclasses import KW_ONLY, dataclass
 
 APPLY: Final = "apply"
 """The entry that applies staged edits; it is no edit itself."""
@@ -27,8 +28,7 @@ REPAIR: Final = "repair"
 """The author of what must go with an edit so that the provider takes the rest; derived, never stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The block an edit is about: its digest and which occurrence on the raw path (0-based), never a position, so
     that the edit survives a client that resends everything. `id` is ``call ID`` or ``answer ID`` with the provider's
     id, where there is one: it finds the block again if the client rewrote the rest of it."""
@@ -38,8 +38,7 @@ class Target:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One entry of the overlay.
 
     `id` is given by who makes it, `at` in Unix seconds, `author` is ``user``, a policy's name, ``provider`` or
@@ -50,7 +49,6 @@ class Edit:
     id: str
     kind: str
     targets: tuple[Target, ...] = ()
-    _: KW_ONLY
     author: str = USER
     at: float = 0.0
     payload: str = "{}"

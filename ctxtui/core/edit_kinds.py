@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 PIN: Final = "pin"
 DROP: Final = "drop"
@@ -28,8 +28,7 @@ ANNOTATE: Final = "annotate"
 """Remembers a rating or remark; changes no context."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditKind:
+class EditKind(Struct, frozen=True, kw_only=True):
     """One kind of edit.
 
     `payload` names the members that its payload may have (their meaning is in `docs/json.md`). `words` is its name as

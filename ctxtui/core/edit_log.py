@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, in_force, payload
-from ctxtui.dataclasses import dataclass
 
 UNDO: Final = "undo"
 REDO: Final = "redo"
@@ -55,8 +56,7 @@ def waiting(log: Iterable[Edit]) -> dict[str, str]:
     return {edit.id: until[edit.id] for edit in staged if until.get(edit.id) in (EXPIRY, MISS)}
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(Struct, frozen=True):
     """Who does something and when: `id` names the new action, `at` is Unix seconds."""
 
     id: str

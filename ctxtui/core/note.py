@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.edit import Target
-from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """What a user wrote or marked in `session` (the recording's own name): about the call `call` (its id), or about a
     block (`target`). `text` is "" for a bookmark alone, `at` in Unix seconds; `about` is the beginning of what it is
     about, `path` where the recording was ("" where it was no file)."""
 
     session: str
     call: str = ""
-    _: KW_ONLY
     target: Target | None = None
     bookmark: bool = False
     text: str = ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import QuotaReport, newest_quotas
-from ctxtui.dataclasses import KW_ONLY, dataclass, field, fields, replace
 
 MAIN: Final = "main"
 """The id of a session's main thread."""
@@ -18,15 +20,13 @@ TOOLS_CHANGED: Final = "tools"
 """The kind of what happened where the user offered other tools: no trouble."""
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """Something is known of the session: empty fields say nothing, full ones replace what was there."""
 
     id: str = ""
     title: str = ""
     source: str = ""
     """The format's name: ``claude code``, ``codex``, ``anthropic``, ``openai chat``, ``ctxtui`` ..."""
-    _: KW_ONLY
     cwd: str = ""
     client: str = ""
     version: str = ""
@@ -34,12 +34,11 @@ class Described:
     """The context window in tokens that the recording itself reports."""
 
 
-DESCRIBED: Final = tuple(member.name for member in fields(Described))
+DESCRIBED: Final = Described.__struct_fields__
 """The members of `Described`, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSeen:
+class ThreadSeen(Struct, frozen=True):
     """A line of context exists: `parent` is the thread that spawned it ("" for the main one)."""
 
     id: str
@@ -47,31 +46,27 @@ class ThreadSeen:
     parent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CallSeen:
+class CallSeen(Struct, frozen=True):
     """A call, or a fuller version of one seen before (same id): the later one replaces the earlier."""
 
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
-class TipMoved:
+class TipMoved(Struct, frozen=True):
     """Everything of `thread` recorded so far ends at node `head`: what its next call would send, as far as known."""
 
     thread: str
     head: int
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Something in the source could not be read; `line` is 1-based."""
 
     line: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """A thing worth a mark that is no call: an API error, an interrupt. `after` is the id of the call before it."""
 
     kind: str
@@ -81,8 +76,7 @@ class Happened:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerGrew:
+class AnswerGrew(Struct, frozen=True):
     """An answer is coming in in `thread`: its blocks so far, each by kind and text; none where nothing comes in. For
     whoever watches: the session keeps nothing of it."""
 
@@ -90,8 +84,7 @@ class AnswerGrew:
     blocks: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a recording says of its result: reward, resolved, score ..., verbatim."""
 
     name: str
@@ -110,8 +103,7 @@ def threads_of(events: Iterable[Event]) -> set[str]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Struct, frozen=True):
     """One line of context inside a session. `tip` is the node where its record ends."""
 
     id: str
@@ -120,13 +112,11 @@ class Thread:
     tip: int = ROOT
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """The state that events fold into. `tree` is shared with the reader that makes the nodes."""
 
     tree: Tree = field(default_factory=Tree)
     about: Described = Described()
-    _: KW_ONLY
     calls: dict[str, Call] = field(default_factory=dict)
     threads: dict[str, Thread] = field(default_factory=dict)
     order: dict[str, list[str]] = field(default_factory=dict)

@@ -7,16 +7,16 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, overload
 
+from msgspec import Struct
+
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import INDEX, category_of
-from ctxtui.dataclasses import dataclass_acyclic
 
 ROOT: Final = 0
 """The empty context."""
 
 
-@dataclass_acyclic(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True, gc=False):
     """One more block after the context `parent`.
 
     `id` is its index in the tree (a parent's is always smaller), `depth` the number of blocks up to and including it,

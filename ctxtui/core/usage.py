@@ -6,15 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Self
 
-from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, fields
+from msgspec import Struct
 
 FRESH: Final = "fresh"
 WRITES: Final = ("write_5m", "write_1h", "write_30m", "write_12h")
 """The names of what is written to the cache, by the entry's lifetime."""
+COUNTS: Final = (FRESH, "cache_read", *WRITES, "output", "reasoning")
+"""The names of the token counts of a usage."""
 
 
-@dataclass_acyclic(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True, gc=False):
     """Tokens of one call, disjoint on the input side: `fresh` + `cache_read` + writes = the call's input.
 
     `fresh` was neither read from nor written to the cache; writes are split by the entry's lifetime, an unsplit
@@ -24,7 +25,6 @@ class Usage:
 
     fresh: int = 0
     cache_read: int = 0
-    _: KW_ONLY
     write_5m: int = 0
     write_1h: int = 0
     write_30m: int = 0
@@ -49,8 +49,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Totals of two calls; the sum has a cost only where both have one."""
-        names = [f.name for f in fields(self) if f.type in ("int", int)]
-        sums = {n: getattr(self, n) + getattr(other, n) for n in names}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
         return Usage(
             **sums,
@@ -67,8 +66,7 @@ class Usage:
 
 def less(one: Usage, other: Usage) -> Usage:
     """What `one` is more than `other`, by kind; what that cost is not known."""
-    names = [f.name for f in fields(one) if f.type in ("int", int)]
-    rest = {name: max(0, getattr(one, name) - getattr(other, name)) for name in names}
+    rest = {name: max(0, getattr(one, name) - getattr(other, name)) for name in COUNTS}
     return Usage(**rest, output_final=one.output_final, has_cache=one.has_cache)
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
 from ctxtui.curation.context import ASSISTANT, THINKING, CallFacts, Context, is_call, is_result
-from ctxtui.dataclasses import dataclass, field
 
 ASKED, SAID = 200, 400
 """Characters that are kept of what a person asked, and of the last answer."""
@@ -59,8 +60,7 @@ class Distinct(list[str]):
             self.append(one)
 
 
-@dataclass(slots=True, kw_only=True)
-class ExtractedFacts:
+class ExtractedFacts(Struct, kw_only=True):
     """The facts of a stretch, each list in order and without repeats."""
 
     asked: Distinct = field(default_factory=Distinct)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import USER, Edit, make
@@ -19,7 +21,6 @@ from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimis
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.tool_results import results
-from ctxtui.dataclasses import replace
 
 COMPACTING: Final[Policy] = replace(
     compact_json.POLICY, defaults={key: value for key, value in compact_json.POLICY.defaults.items() if key != "least"}

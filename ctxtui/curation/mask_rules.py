@@ -11,8 +11,9 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 
 PLAIN_PART: Final = re.compile(r"[A-Z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|v?\d+(?:[a-z]\d*)?")
 """A part of a name, a number or a version: what somebody wrote."""
@@ -42,8 +43,7 @@ class Level(StrEnum):
 LEVELS: Final = tuple(Level)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaskingRule:
+class MaskingRule(Struct, frozen=True, kw_only=True):
     """A pattern and what it finds; the pattern's group number `keep` (0: none) stays in front of the mask.
 
     `holds` are texts of which one stands in every find ((): not known), in lower case where `fold` says that the
@@ -66,8 +66,7 @@ class MaskingRule:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretMembers:
+class SecretMembers(Struct, frozen=True, kw_only=True):
     """Members of JSON objects whose values are masked: `names` in lower case, with `_` between words. With `long`, only
     a long text with a digit is."""
 
@@ -82,8 +81,7 @@ Structure = Mapping[str, Mapping[str, str]]
 """For each kind of object, what each of its members is (see ``structure.toml``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaskingRules:
+class MaskingRules(Struct, frozen=True):
     """All rules, in the order in which they are tried; members that hold secrets; what of records is structure."""
 
     rules: tuple[MaskingRule, ...]

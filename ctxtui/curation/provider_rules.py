@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammars import ANTHROPIC
 
@@ -14,8 +15,7 @@ BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
 """The beta header under which a request may say that thinking which does not fit is to be dropped (facts §1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderRules:
+class ProviderRules(Struct, frozen=True):
     """`starts_with_user`: the first message must be the user's. `ends_with_user`: the last must not be the
     assistant's. `binds_thinking`: each thinking block is bound to everything before it, so that an earlier change
     costs all later thinking: it is stripped, or with `drops_blocks` left in for the provider to drop (the request says

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.extractive_summary import Distinct, ExtractedFacts, facts, told_of_tests
-from ctxtui.dataclasses import dataclass, field
 
 MOST: Final = 20
 """Files that one range names at most."""
@@ -41,8 +42,7 @@ class RanTests(NamedTuple):
         return f"{self.passed} passed, {self.failed} failed{names}"
 
 
-@dataclass(slots=True, kw_only=True)
-class StepRange:
+class StepRange(Struct, kw_only=True):
     """The steps `first` to `last`, and what they came to."""
 
     first: int

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 _KINDS: Final = "trial|candidate|individual|child|program|solution|variant|attempt"
 HEADING: Final = re.compile(
@@ -53,8 +53,7 @@ class TextRange(NamedTuple):
     stop: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(Struct, frozen=True, kw_only=True):
     """One trial of a message: characters `start` to `stop`, of them the line `heading` and its program `code` without
     its fence (None: it tells none). `score` and `valid` are None where nothing says it."""
 

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json, text_of
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+class Thought(Struct, frozen=True):
     """Thinking."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """Plain text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredCall:
+class AnsweredCall(Struct, frozen=True):
     """A call of the client's tool `name`; `arguments` is the JSON value of its input, or text for a tool that takes
     free text; `namespace` is where the tool stands."""
 
@@ -45,8 +43,7 @@ LENGTH = "length"
 STOP = "stop"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
+class ModelAnswer(Struct, frozen=True):
     """An answer: its parts in order, why it ended (`END`, `CALLS`, `LENGTH`, `STOP`), and the stop sequence that ended
     it."""
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.offered import called_within, tools_in
 from ctxtui.offline.openai.cipher import opened
@@ -31,8 +32,7 @@ _PAYLOAD: Final = re.compile(r"\A(?:[\w ]+: .*\n)+?Payload:\n+")
 _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(Struct, frozen=True):
     """A result: the tool's `name` and the JSON text of its `arguments`, and what it returned."""
 
     name: str
@@ -41,8 +41,7 @@ class ToolOutcome:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptTask:
+class ScriptTask(Struct, frozen=True):
     """`task` is what the person said last, `heard` the results since then, `made` the number of calls since then;
     `earlier` are all texts before, (where from, text); `begun` is the text that the answer must continue."""
 

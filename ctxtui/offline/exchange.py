@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, field
 
 
-@dataclass(slots=True)
-class KeptResponse:
+class KeptResponse(Struct):
     """A response that the server keeps: all items up to and with its answer, the response itself, and the size of the
     request in bytes."""
 
@@ -21,8 +21,7 @@ class KeptResponse:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRequest:
+class ApiRequest(Struct, frozen=True):
     """A request: its body's bytes and JSON value, and its headers by lower-case name. `held` are the responses that the
     WebSocket keeps on which it came (None: it came by HTTP)."""
 
@@ -46,8 +45,7 @@ def _nothing() -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """An answer or an error.
 
     `events` are the chunks of a stream of media type `kind` (None: there is none, `body` is all). `begin` is called
@@ -99,8 +97,7 @@ def pieces(text: str) -> list[str]:
 INVALID: Final = "invalid_request_error"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """One reason why a request is refused.
 
     `message` is in the provider's own words where they are known, `status` the HTTP status, `type` the provider's

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass, replace
 
 STATUSES: Final = {
     "429": "This request would exceed your organization's rate limit. Please try again later.",
@@ -32,8 +34,7 @@ MOST_ARMED: Final = 1000
 """Faults that are armed at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One thing that goes wrong.
 
     `kind` is one of `KINDS`. `share` is the chance that a request meets it (0 to 1), `times` how often it happens in
@@ -62,7 +63,7 @@ def parse(spelled: Json) -> Fault:
         raise BadConfig(f"no fault {kind!r}", way_out=f"there are {', '.join(KINDS)}")
     try:
         numbers = {name: _number(name, value) for name, value in given.items()}
-        return replace(Fault(kind), **numbers)  # type: ignore[arg-type]
+        return replace(Fault(kind), **numbers)
     except (TypeError, ValueError, OverflowError) as error:
         raise BadConfig(f"fault {kind}: {error}", way_out="its options are share, times, after, seconds") from None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the body down."""
@@ -28,8 +29,7 @@ _TYPES: Final[dict[str, tuple[type, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeField:
+class ShapeField(Struct, frozen=True):
     """What one member may be: any of `types` (none given: anything), null too unless `null` is False, and one of
     `choices` where there are any. `at_least` and `at_most` bound a number."""
 

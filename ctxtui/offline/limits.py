@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime
 from typing import Final
 
-from ctxtui.dataclasses import dataclass, field
+from msgspec import Struct, field
 
 MINUTE: Final = 60.0
 
 
-@dataclass(slots=True)
-class RateLimits:
+class RateLimits(Struct):
     """Requests and tokens a minute. Cache reads do not count as input (facts §1). `enforced` makes the provider refuse
     what is over; otherwise the headers alone tell."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, Thought, Words
 from ctxtui.offline.conversation import ScriptTask, listen
 from ctxtui.offline.json_shape import members, rows
@@ -20,8 +21,7 @@ _WAY_OUT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptedAnswer:
+class ScriptedAnswer(Struct, frozen=True):
     """An answer, and what the person must have said last for it to be given ("": anything); once, or `again` and
     again."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.requests import Summed, prompt_of
@@ -12,7 +14,6 @@ from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import TOOL
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.counting import block_counter
 from ctxtui.offline.data import DATA, card
 from ctxtui.wire.codec.memo import Memo
@@ -28,8 +29,7 @@ def cache_rules() -> RuleTable:
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True, slots=True)
-class WeighedRequest:
+class WeighedRequest(Struct, frozen=True):
     """A request with its input in tokens, hidden ones included."""
 
     request: Request

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import KW_ONLY, dataclass_acyclic, replace
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of, told_of
@@ -42,8 +44,7 @@ _PRICED_BY: Final = (
 """What of `Call.extra` decides a price."""
 
 
-@dataclass_acyclic(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True, gc=False):
     """What a call costs: USD in total and by part; the parts add up to the total. `version` names the price table.
 
     `other` is what no token of the context stands for: web searches, further passes of the provider (compaction). It
@@ -51,7 +52,6 @@ class Cost:
     """
 
     usd: float
-    _: KW_ONLY
     fresh: float
     read: float
     write: float

@@ -12,8 +12,10 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.table import EMPTY, Override, PriceTable
 from ctxtui.pricing.terms import FLEX, STANDARD, Terms
 from ctxtui.tokens.models import plain_id
@@ -35,8 +37,7 @@ US_ONLY: Final = 1.1
 _TOKENS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class Rates(Struct, frozen=True, kw_only=True):
     """USD per token of each kind, and per web search; `version` names the price table. `lacks` are the terms of the
     call that raise the price by nobody knows how much: these rates leave them out."""
 

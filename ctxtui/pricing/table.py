@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """One row of the override table: rates in USD per million tokens, or another model to be priced `like`.
 
     What a row with an `input` rate leaves out follows from that: reads a tenth, 5-minute (30-minute) writes 1.25 times,
@@ -24,7 +24,6 @@ class Override:
     """
 
     match: str
-    _: KW_ONLY
     like: str = ""
     input: float | None = None
     output: float | None = None
@@ -35,8 +34,7 @@ class Override:
     date: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FastMode:
+class FastMode(Struct, frozen=True):
     """What fast mode of the models that `match` costs, `times` the standard rates of all tokens."""
 
     match: str
@@ -58,8 +56,7 @@ class UsageField(NamedTuple):
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PriceTable:
+class PriceTable(Struct, frozen=True):
     """The override table and its version; `fields` of reports that have a price which nobody knows, by the first step
     of their path, and the values (`usual`) of such fields that cost nothing."""
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.project.selection import BY_TASK, NAMED, REASONS, RELATED, SHORTENED, SIGNATURES, Selection
 
 PARTS: Final = ("system", "tools", "task")
@@ -23,8 +24,7 @@ class Warn(NamedTuple):
     words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextBudget:
+class ContextBudget(Struct, frozen=True, kw_only=True):
     """A window of `window` tokens of which `usable` are to be filled. `system`, `tools` and `task` are tokens; `wants`
     what else is to go in, by name; `answer` what an answer may take; `origin` who said how large the window is."""
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True)
-class CodeGrammar:
+class CodeGrammar(Struct, frozen=True):
     """A language of tree-sitter: the `package` of its grammar and the `function` there that gives it.
 
     Kinds of nodes: `whole` are kept as they stand (imports, types, constants), `functions` up to their body,
@@ -20,10 +19,9 @@ class CodeGrammar:
     """
 
     package: str
-    _: KW_ONLY
-    function: str = "language"
     whole: frozenset[str]
     functions: frozenset[str]
+    function: str = "language"
     containers: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
 

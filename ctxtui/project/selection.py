@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.project import file_kinds
 from ctxtui.project.imports import Paths, imported, importers
 from ctxtui.project.named import named
@@ -25,8 +26,7 @@ _MISSES: Final = 40
 """Files in a row for which there was no room: then the budget is taken for full."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFile:
+class ProjectFile(Struct, frozen=True):
     """A text file: its `path` with ``/``, its `kind` (see `file_kinds`), its `tokens` when read whole."""
 
     path: str
@@ -35,8 +35,7 @@ class ProjectFile:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """In tokens: a project up to `small` is loaded whole; up to `medium` with files over `whole` as signatures."""
 
     small: int = 20_000
@@ -44,8 +43,7 @@ class Thresholds:
     whole: int = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenFile:
+class ChosenFile(Struct, frozen=True):
     """A file that goes in: why (one of `REASONS`), in which form, its tokens with what names it, and that text."""
 
     path: str
@@ -55,8 +53,7 @@ class ChosenFile:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What goes into `budget` tokens. `total` is what the project's loadable files come to; `left` are those for which
     there was no room."""
 

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.providers.bounded_answers import json_of
 from ctxtui.providers.endpoint import CHAT, OLLAMA, Endpoint
 
@@ -22,8 +23,7 @@ _LEAST: Final = 4096
 """Tokens: the window of a server that does not tell."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedModel:
+class ServedModel(Struct, frozen=True):
     """A model of a server. `window` is that of the running instance in tokens, 0 where none is loaded or it is not
     told; `maximum` what the model could take."""
 
@@ -33,8 +33,7 @@ class ServedModel:
     loaded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LocalServer:
+class LocalServer(Struct, frozen=True):
     """A server that answered: its `endpoint` and its models, loaded ones first."""
 
     endpoint: Endpoint

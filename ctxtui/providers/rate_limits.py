@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 _HEADER: Final = re.compile(
     r"(?:anthropic-ratelimit-(?P<what>requests|tokens|input-tokens|output-tokens)-(?P<field>limit|remaining|reset))"
@@ -17,8 +17,7 @@ _SPAN: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-@dataclass(frozen=True, slots=True)
-class Headroom:
+class Headroom(Struct, frozen=True):
     """How much of a limit is left: `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``. `reset`
     is when it is whole again, in Unix seconds (None: not said). Tokens read from a cache do not count against it."""
 

@@ -13,9 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui import __version__
 from ctxtui.core.errors import CtxtuiError, Unreadable
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.clients import CLIENTS, KnownClient, user_home, whole_requests_by
 from ctxtui.services.config.format_registry import format_of
 from ctxtui.services.config.package_data import sample_paths, vocabulary
@@ -52,8 +53,7 @@ PACKAGES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
+class DoctorFinding(Struct, frozen=True):
     """One finding: `state` is ``ok``, ``warning`` or ``failed``; `way_out` says what to do about it."""
 
     name: str
@@ -62,8 +62,7 @@ class DoctorFinding:
     way_out: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientFound:
+class ClientFound(Struct, frozen=True, kw_only=True):
     """What was found of a client: `places` are where it was looked, those that are `missing` or `closed` (may not be
     read) among them; `newest` in Unix seconds, `here` how many ran in this directory."""
 

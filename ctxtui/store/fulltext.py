@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.store.errors import DAMAGED, told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing
@@ -38,8 +39,7 @@ _MERGED: Final = 256
 """Pages of the index joined per transaction."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """A recording to be indexed: the file `path` of `size` bytes, changed at `mtime`, or the session `stored`."""
 
     path: str = ""

@@ -11,7 +11,7 @@ import uuid
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 PROC: Final = Path("/proc")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
@@ -26,8 +26,7 @@ _hosting: set[str] = set()
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostProcess:
+class HostProcess(Struct, frozen=True, kw_only=True):
     """One host of one session. `token` names it, `machine` is the boot of the machine and the process's own numbering
     (a container has another), `pid` and `born` (as the system spells it) name the process there, `since` and `beat`
     are Unix seconds: when it began to host, and when it last said that it does."""

@@ -6,9 +6,10 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
-from ctxtui.dataclasses import replace
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.damage import check_rows

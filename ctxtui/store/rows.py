@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass
 from ctxtui.store.schema.damage import Damaged
 
 Progress = Callable[[int, int], None]
@@ -30,8 +31,7 @@ Price = Callable[[Call], Priced | None]
 """Gives the cost of a call, None where it is unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceInfo:
+class SourceInfo(Struct, frozen=True):
     """The file a session was read from: absolute path ("" for standard input), bytes, mtime in Unix seconds as the
     system gives it, the format's name. `companions` are further files of the same session (subagents)."""
 
@@ -42,8 +42,7 @@ class SourceInfo:
     companions: tuple[SourceInfo, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True, kw_only=True):
     """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown. `title` is the user's where
     there is one. `peak` is the largest input of any call; `input` and `output` add up all calls with a report;
     `subscription`: paid by one, so that `cost` is what the list says."""
@@ -80,8 +79,7 @@ class Glance(NamedTuple):
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreTotals:
+class StoreTotals(Struct, frozen=True):
     """All calls of the store, each counted once however many sessions hold it (law 3). `cost` is USD over the calls
     whose price is known, `unpriced` how many calls have none."""
 
@@ -93,8 +91,7 @@ class StoreTotals:
     unpriced: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Info:
+class Info(Struct, frozen=True, kw_only=True):
     """The state of the file: sizes in bytes, rows by table. `plain` is what all block bodies take unpacked, `packed`
     what they take in the file."""
 

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.image import ImageRule, parse_image_rule
 from ctxtui.tokens.vocab import ENCODINGS
@@ -19,8 +21,7 @@ Counting = tuple[str, str, int, str, int]
 """A way of counting: encoding, image rule, tokens per page, tool rule, hidden envelope."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCard:
+class ModelCard(Struct, frozen=True):
     """Facts about the model `id`.
 
     `encoding` is one of `ENCODINGS`; `exact` says that it is the model's own and not a stand-in, `plain`
@@ -40,7 +41,6 @@ class ModelCard:
     """
 
     id: str
-    _: KW_ONLY
     provider: str = ""
     encoding: str = "o200k_base"
     exact: bool = False
@@ -112,8 +112,7 @@ class ModelDataError(ValueError):
     """A rule of the model data that cannot be used; the message names the rule."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRule:
+class ModelRule(Struct, frozen=True):
     """Figures that hold for every model whose plain id matches one of `models`, from one source."""
 
     models: tuple[str, ...]

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from operator import mul
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """Tokens per unit of each feature.
 
     `spread` is, per feature, half of the 90 % interval of one block's tokens as a share of them; `half_width` the same

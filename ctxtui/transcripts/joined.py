@@ -10,19 +10,20 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.block import Item
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.session import CallSeen, Described, Event, Happened, Session, Skipped, Thread, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less, newest_quotas
-from ctxtui.dataclasses import dataclass, field, replace
 
 _CLOCKS: Final = 1.0
 """Seconds by which the client's times of a call may lie beside ours: both clocks are of one machine."""
 
 
-@dataclass(slots=True)
-class CallPairs:
+class CallPairs(Struct):
     """The calls that are on both records: by their ids in the transcript, and by their ids on the wire."""
 
     wire: dict[str, Call] = field(default_factory=dict)

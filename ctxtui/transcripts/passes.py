@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from ctxtui.core.call import COPIED_BY, Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, Skipped, ThreadSeen
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import plain_id
 from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.usage import further_passes, pass_id
@@ -16,8 +17,7 @@ _TERMS = ("service_tier", "inference_geo", COPIED_BY)
 """What of `Call.extra` holds for every pass of an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class PassReader:
+class PassReader(Struct, frozen=True):
     """A reader that also tells of the passes of other models."""
 
     reader: Reader

@@ -7,15 +7,16 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import KW_ONLY, dataclass, replace
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.identify import what_is as _what_is
 from ctxtui.transcripts.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A kind of recording.
 
     `name` is what `Described.source` says. `sniff(head, name)` gives 0..1 for the first bytes of a file (cut anywhere)
@@ -33,7 +34,6 @@ class Format:
     open: Callable[[Tree], Reader]
     companions: tuple[str, ...] = ()
     bare: str = ""
-    _: KW_ONLY
     bodies: bool = False
     kin: Callable[[bytes, bytes], bool] | None = None
     open_usage: Callable[[Tree], Reader] | None = None

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+from msgspec import Struct
 from textual.message import Message
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
+class Aim(Struct, frozen=True):
     """Where to stand in a session that is opened: the block `digest`, which call `call` (from 1; None: none yet) of
     `thread` first has, with the hits of `words` marked."""
 

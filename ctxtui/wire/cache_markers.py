@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import replace
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import marks_json, marks_of, styles_of
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import KW_ONLY, dataclass
 from ctxtui.wire.parts import Piece, WirePart, content_part, part, shape, unreadable, words
 
 TOOLS = Place("tools")
@@ -21,8 +22,7 @@ class Splitter(Protocol):
         """The element's parts in prompt order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One member of a body that holds context: `name` is its place, `key` its JSON key.
 
     `split` and `join` are inverse for elements of the usual shapes. `string` reads the section written as one string
@@ -34,15 +34,13 @@ class Section:
     key: str
     split: Splitter
     join: Callable[[Sequence[Piece]], Json]
-    _: KW_ONLY
     string: Callable[[str], list[WirePart]] | None = None
     is_string: Callable[[Sequence[Piece]], bool] | None = None
     bare: Callable[[str], bool] = lambda kind: True
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(Struct, frozen=True):
     """A dialect's sections, in prompt order."""
 
     dialect: str

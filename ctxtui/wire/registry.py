@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_chat_stream, openai_responses
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """One provider's JSON and event stream. `label` is its name for people, and that of its recordings' source."""
 
     name: str

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.answer_least import in_part
 from ctxtui.core.block import Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.realign import realign
 from ctxtui.wire.grammars import GRAMMARS
@@ -29,8 +31,7 @@ class Marker(NamedTuple):
     value: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request body: its blocks in prompt order (tools, system, messages) and what else it holds.
 
     With `items` taken from a call's path and the call's `skeleton`, it is the body that was sent.
@@ -70,8 +71,7 @@ class Request:
         return Request(tuple(items), realign(self.skeleton, GRAMMARS[self.skeleton.dialect], self.items, items))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(Struct, frozen=True, kw_only=True):
     """One answer of a model, whole or as far as it came.
 
     `items` are its blocks as the client resends them: a header, then the parts. `usage` tells the context that this

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.agent.conversation import Conversation
 from ctxtui.agent.memory_place import MemoryPlace
@@ -13,7 +14,6 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.category import CATEGORIES
 from ctxtui.curation.legality.legality import check
-from ctxtui.dataclasses import replace
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.speech import Attached, Result

@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.audit import Audited, audited
 from ctxtui.analysis.book import Book
 from ctxtui.core import block
@@ -14,7 +16,6 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from tests.analysis.sessions import Script, book, words
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 
+from msgspec.structs import fields
+
 import ctxtui
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.missed import Missed
@@ -16,7 +18,6 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import fields
 from ctxtui.pricing.price import call_rates, price_call
 from ctxtui.services.counting.books import cached_by
 from ctxtui.tokens.block_features import features_of

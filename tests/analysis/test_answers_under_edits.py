@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.cache.marker_trials import taught
 from ctxtui.analysis.content.agreement import next_step
@@ -16,7 +17,6 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.chat.offline_provider import playback_of
 from ctxtui.services.chat.resending import recorded_step
 from ctxtui.services.config.package_data import model_table

@@ -9,6 +9,7 @@ from statistics import median
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.analysis.audit import LEAST, OFF, Audited, audited, percentile, records, summary
 from ctxtui.analysis.figures import block_figures, figures
@@ -17,7 +18,6 @@ from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from tests.analysis.audits import CODEX, OPUS4, OPUS45, counted, loop, report, result, rows, speech, start, tool
 from tests.analysis.sessions import Script, book, thinking
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.block_features import features_of
 from ctxtui.tokens.features import Features

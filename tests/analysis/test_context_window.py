@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.analysis import window_signs
 from ctxtui.analysis.book import Book
@@ -27,7 +28,6 @@ from ctxtui.core import block
 from ctxtui.core.call import COMPACTED, Fidelity
 from ctxtui.core.session import CallSeen, Described
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for

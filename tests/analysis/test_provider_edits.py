@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.read import absence
@@ -11,7 +12,6 @@ from ctxtui.core.block import Block
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from tests.analysis.audits import OPUS45, counted
 from tests.analysis.sessions import Script
 

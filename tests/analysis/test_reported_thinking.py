@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures
@@ -16,7 +17,6 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from tests.analysis.sessions import book, said
 

@@ -1,6 +1,7 @@
 """What is said of a session is so."""
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.cache.missed import COMPACTION, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.analysis.cache.misses import misses_of
@@ -10,7 +11,6 @@ from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Happened
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cached_by
 from tests.analysis.sessions import Script, book

@@ -9,12 +9,13 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from tests.analysis.audits import OPUS45, Provider, speech
 from tests.analysis.sessions import Script, thinking
 

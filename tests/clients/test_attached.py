@@ -4,6 +4,7 @@ once."""
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import os
@@ -15,7 +16,6 @@ from typing import Any
 import pytest
 
 from ctxtui.core.call import Fidelity
-from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
@@ -65,11 +65,11 @@ ATTACHED = (
     CLAUDE_CODE,
     CODEX,
     # By HTTP: a provider of the user's own is asked so.
-    replace(CODEX, env={**CODEX.env, "CODEX_BY": "http"}, files={"home/.codex/config.toml": OWN_PROVIDER}),
+    dataclasses.replace(CODEX, env={**CODEX.env, "CODEX_BY": "http"}, files={"home/.codex/config.toml": OWN_PROVIDER}),
     OPENCODE,
     PI,
     # Its own file of models may not name an address, which counts more than the variable.
-    replace(
+    dataclasses.replace(
         LLM,
         env={**LLM.env, "OPENAI_BASE_URL": "{url}/v1"},
         files={**LLM.files, "home/.config/io.datasette.llm/extra-openai-models.yaml": _LLM_MODELS},
@@ -190,10 +190,10 @@ def _at_its_provider(one: Client) -> Client:
     """The client as it is without any base URL."""
     env = {name: value for name, value in one.env.items() if not name.endswith(("_BASE_URL", "_API_BASE", "_BASE"))}
     files = {name: text.replace('openai_base_url = "{url}/v1"\n', "") for name, text in one.files.items()}
-    return replace(one, env=env, files=files)
+    return dataclasses.replace(one, env=env, files=files)
 
 
-OPENCODE_ALONE = replace(
+OPENCODE_ALONE = dataclasses.replace(
     OPENCODE,
     env={**OPENCODE.env, "ANTHROPIC_API_KEY": "any"},
     files={
@@ -206,7 +206,9 @@ FORWARDED = (
     CLAUDE_CODE,
     CODEX,
     OPENCODE_ALONE,
-    replace(LLM, files={**LLM.files, "home/.config/io.datasette.llm/extra-openai-models.yaml": _LLM_MODELS}),
+    dataclasses.replace(
+        LLM, files={**LLM.files, "home/.config/io.datasette.llm/extra-openai-models.yaml": _LLM_MODELS}
+    ),
     AIDER,
     MINI_SWE_AGENT,
     SDK_SCRIPT,

@@ -3,6 +3,7 @@ reads from the cache what was foretold."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import sys
@@ -14,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import ROOT, Client
@@ -38,7 +38,7 @@ n=0; while [ $n -lt 60 ]; do n=$((n + 1)); echo "RESULT-$k line $n of what was f
 """What `sh say.sh N` does: no two results are the same, also where the model runs what was dropped once more."""
 PROMPT = " then ".join(f"run `sh say.sh {n}`" for n in range(1, ROUNDS + 1))
 
-CODEX_BY_HTTP = replace(CODEX, files={"home/.codex/config.toml": OWN_PROVIDER})
+CODEX_BY_HTTP = dataclasses.replace(CODEX, files={"home/.codex/config.toml": OWN_PROVIDER})
 
 
 @dataclass(frozen=True)

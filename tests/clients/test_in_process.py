@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import sysconfig
@@ -9,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from tests.clients.client import ROOT, Client
 from tests.clients.lab import lab
@@ -75,7 +75,7 @@ with ctxtui.record(session="run") as run:
     asyncio.run(ask())
 assert not run.troubles, run.troubles
 """
-LANGCHAIN = replace(
+LANGCHAIN = dataclasses.replace(
     PYDANTIC_AI,
     name="langchain",
     env={**PYDANTIC_AI.env, "OPENAI_API_KEY": "any", "OPENAI_BASE_URL": "{url}/v1"},
@@ -93,7 +93,7 @@ def test_a_framework_is_recorded_in_its_own_process(client: Client, script: str,
     if left_out(client.name):
         pytest.skip(f"left out by CLIENTS: {client.name}")
     begin = _BEGIN.format(root=str(ROOT), ours=sysconfig.get_path("purelib"))
-    with lab(replace(client, files={"work/agent.py": begin + script}), tmp_path / "lab") as place:
+    with lab(dataclasses.replace(client, files={"work/agent.py": begin + script}), tmp_path / "lab") as place:
         env = {**place.env, "CTXTUI_HOME": str(place.home / "ctxtui")}
         command = [client.program("python"), "agent.py"]
         place.space.run(command, cwd=place.work, env=env, log=place.printed, seconds=180)

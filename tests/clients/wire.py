@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ctxtui.dataclasses import replace
+from msgspec.structs import replace
 
 _SAID = ("text", "thinking", "content", "output", "arguments", "input", "instructions", "summary", "function")
 """Members that hold what is said to a model or by it."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import SupportsIndex
 
+from msgspec.structs import replace
+
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Session
-from ctxtui.dataclasses import replace
 from tests.cases.sessions import Story, use
 
 

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit, make
@@ -16,7 +17,6 @@ from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import PAYLOADS, context_of
 from tests.curation.shaped import SHAPES

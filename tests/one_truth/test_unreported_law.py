@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.analysis.money.spending import by_call
 from ctxtui.analysis.money.totals import row_fields, session_totals
 from ctxtui.core.call import COUNTED, IN_ALL, Fidelity
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.recordings.open import load

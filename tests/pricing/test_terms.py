@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import essence, parse_prices, price, price_call, uncached
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.terms import STANDARD, Terms, terms_of

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from ctxtui.core.errors import ProviderError
-from ctxtui.dataclasses import replace
 from ctxtui.providers.endpoint import PATHS, Endpoint, key_for
 from ctxtui.providers.rate_limits import headrooms, retry_after
 from ctxtui.providers.sdk_client import SdkLine
@@ -90,7 +91,7 @@ async def test_headers_of_the_environment_go_only_where_they_are_said_to_go(monk
         async with served({route(dialect): streaming(f'data: "{token}"\n\n'.encode())}) as server:
             line = line_to(server, dialect)
             headers = (("X-Gateway", f"Bearer {token}"),) if named else ()
-            line = SdkLine(replace(line.endpoint, name="elsewhere", headers=headers), lambda: 1000.0)
+            line = SdkLine(dataclasses.replace(line.endpoint, name="elsewhere", headers=headers), lambda: 1000.0)
             said = await answer(line)
         assert server.headers[0].get("X-Gateway") == (f"Bearer {token}" if named else None)
         assert "X-Team" not in server.headers[0] and "OpenAI-Organization" not in server.headers[0]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
@@ -26,7 +27,6 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import fields, replace
 from ctxtui.store.rows import SourceInfo
 
 FILE = SourceInfo("/recordings/a.jsonl", 100, 1.5, "claude code")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
-from ctxtui.dataclasses import replace
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, named, state, talk
 

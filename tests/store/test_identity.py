@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.core.session import MAIN, Described, Session
-from ctxtui.dataclasses import replace
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, named, state, talk

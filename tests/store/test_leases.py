@@ -13,12 +13,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sqlite_utils.db import Database
 
 from ctxtui.core.errors import InUse
 from ctxtui.core.session import MAIN, CallSeen, TipMoved
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import replace
 from ctxtui.store import host_process, leases
 from ctxtui.store.host_process import born, ended, hosting
 from ctxtui.store.rows import SourceInfo

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
-from ctxtui.dataclasses import replace
 from ctxtui.store.store import Store
 from tests.store.builders import FILE, talk
 

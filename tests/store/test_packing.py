@@ -14,13 +14,13 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.errors import Unreadable
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import replace
 from ctxtui.store import block_codec
 from ctxtui.store.block_codec import Packer, Unpacker, preview
 from ctxtui.store.sessions.write import USABLE, WINDOW, filling_order, on_leaf

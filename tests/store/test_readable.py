@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlite_utils import Database
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen
-from ctxtui.dataclasses import replace
 from ctxtui.store.fulltext import Unit
 from ctxtui.store.schema.sql_views import VIEWS
 from ctxtui.store.store import Store

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
@@ -24,7 +25,6 @@ from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import Event as Flying

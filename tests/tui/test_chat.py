@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import re
 import threading
@@ -12,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.events import Paste
 from textual.pilot import Pilot
 
-from ctxtui.dataclasses import replace
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import Seen
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -356,7 +357,9 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
     async with provider([]) as server, chatting(tmp_path, server) as (screen, pilot):
         partner = screen.state.host.partner
         assert partner is not None
-        hosted = replace(partner, endpoint=replace(partner.endpoint, local=False), models=("mystery-1", MODEL))
+        hosted = replace(
+            partner, endpoint=dataclasses.replace(partner.endpoint, local=False), models=("mystery-1", MODEL)
+        )
         screen.state.host.partner = hosted
         await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedWrite:
+class PlannedWrite(Struct, frozen=True, kw_only=True):
     """What a call would write. `path` is the real place below the workspace, symlinks and ``..`` followed, `given` is
     how the model spelled it. `before` is what stands there (None: no such file), `after` the whole file as it will be.
     `guard` says why it is asked for each time ("": it is not). `told` is what the model reads when it is done."""
@@ -20,8 +20,7 @@ class PlannedWrite:
     told: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
+class PlannedCall(Struct, frozen=True):
     """What a call would run outside of the workspace's rules: `what` is run, `told` says how and with what reach, and
     `given` is the input that it gets. `guard` says why it is asked for each time ("": it is not)."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.read_tools import FIND, GREP, LIST_DIR, READ_FILE
@@ -15,7 +17,6 @@ from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.tools.write_tools import EDIT_FILE, WRITE_FILE, carry_out
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.references import expand_value
-from ctxtui.dataclasses import replace
 
 TOOLS: Final[tuple[Tool, ...]] = (READ_FILE, LIST_DIR, FIND, GREP, WRITE_FILE, EDIT_FILE)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass
 
 MOST: Final = 60_000
 """Characters of a result: more is cut, and said."""
@@ -19,8 +20,7 @@ class BadInput(CtxtuiError):
     """The model gave a tool something that its schema does not allow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     """One tool. `properties` are the JSON schemas of its inputs by name, of which `required` must be given. One that
     reads has `run`, which does the work and returns what the model reads; one that writes has `plan`, which says what
     it would write, so that the user can be asked first."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.audit import percentile
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
@@ -16,7 +18,6 @@ from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.analysis.running_totals import running_of
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import ModelCard
 
 SHARE: Final = 0.02
@@ -24,8 +25,7 @@ LEAST: Final = 300
 """A forecast is within when it is off by no more than `SHARE` of the input or `LEAST` tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheAudited:
+class CacheAudited(Struct, frozen=True, kw_only=True):
     """One call's cache read as foretold and as reported, in tokens; `call` is its number in its thread, from 1.
 
     `previous` is the input of the call whose context it extends; a hit reads more than half of it. `lost` are the

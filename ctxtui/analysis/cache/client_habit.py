@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 
 CALL_AT_MOST: Final = 180.0
 """Seconds that a call and the tools it asks for take at most, where a copy lost the times: the two minutes that the
@@ -35,8 +36,7 @@ def sent_at(call: Call) -> float | None:
     return call.started
 
 
-@dataclass(slots=True)
-class Clock:
+class Clock(Struct):
     """Times of one thread's calls, in order: the call before, `call`, started not before `first` and not after `last`,
     and its answer `ended` (None: not known)."""
 
@@ -68,8 +68,7 @@ class Clock:
         self.call = call.id
 
 
-@dataclass(slots=True, kw_only=True)
-class Habit:
+class Habit(Struct, kw_only=True):
     """What one thread's calls have shown so far.
 
     `life` is the lifetime that the client wrote last. `cold` is the prefix that other traffic keeps warm (tokens): what

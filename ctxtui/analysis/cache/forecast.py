@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.cache.client_habit import Clock, Habit
 from ctxtui.analysis.cache.miss_cause import (
     AFTER_ASIDE,
@@ -33,7 +35,6 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import UNATTENDED, Call, EpochStart
 from ctxtui.core.session import ASIDE, Session
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
@@ -43,8 +44,7 @@ _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheForecast:
+class CacheForecast(Struct, frozen=True, kw_only=True):
     """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
 
     `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base

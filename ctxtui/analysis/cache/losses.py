@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss_cause import CHANGES, NO_CAUSE, Cause, in_record
 from ctxtui.analysis.money.resent import Resent, Sending
@@ -13,7 +15,6 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 
 SHORTEST_CACHED: Final = 1_024
 """Below this many tokens in the cache there is nothing to miss: most models' least cacheable prefix (facts §2)."""
@@ -48,8 +49,7 @@ def warm_until(rules: CacheRules, at: float | None) -> float:
     return math.inf if at is None else at + lived(rules, _LONGEST)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheDemand:
+class CacheDemand(Struct, frozen=True, kw_only=True):
     """What one call could have read from the cache.
 
     `before` is the last call of its thread that has a report (None: none), and `held` tokens are what that left in the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 NOT_IN_RECORD: Final = "not in the record"
 TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
@@ -13,8 +13,7 @@ PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits appl
 """Causes, as they are shown; those about markers are `cache.explain`'s."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartingBlock:
+class PartingBlock(Struct, frozen=True):
     """One of the two blocks that part a call from the one before: its category, label and words (shortened)."""
 
     category: str
@@ -22,8 +21,7 @@ class PartingBlock:
     words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
+class Missed(Struct, frozen=True, kw_only=True):
     """One miss. `number` (from 1) of `thread` at `at` (Unix seconds), which `base` was the call before.
 
     `tokens` were written again or paid in full: `paid` is what they cost at this call, `usd` what that is more than

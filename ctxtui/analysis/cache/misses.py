@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.audit import CacheAudited, CacheAuditor
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
@@ -37,7 +39,6 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
 
@@ -58,8 +59,7 @@ _SHOWN: Final = 4_000
 """Characters of a block that are taken along to be compared word by word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Misses:
+class Misses(Struct, frozen=True):
     """All misses of a session, most expensive first, for every screen and command.
 
     `calls` counts the calls whose forecast was compared with their report; `false_alarms` of them were forecast to miss

@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from statistics import median
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.cache.forecast import usage_of
 from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
-from ctxtui.dataclasses import dataclass, replace
 
 LAST: int = 20
 """Calls whose answers make the typical one."""
@@ -19,8 +21,7 @@ Charge = Callable[[Usage, float], float | None]
 """What a usage costs in USD at a time (Unix seconds); None where the price is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coming:
+class Coming(Struct, frozen=True, kw_only=True):
     """Forecast of the next call.
 
     `input` in tokens (90 % interval `lo` to `hi`) is the sum of `read`, `write` and `fresh`; `answer` is a typical one.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.forecast import CacheForecast, CacheForecaster, Floors
@@ -15,7 +17,6 @@ from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call, Skeleton
-from ctxtui.dataclasses import replace
 from ctxtui.tokens.features import Features
 from ctxtui.wire.request import Request
 

@@ -9,13 +9,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import category_of
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 
 UNCHANGED: Final = "unchanged"
 """The variant that sends what was recorded: the noise floor."""
@@ -72,8 +73,7 @@ def _sorted(value: Json) -> Json:
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(Struct, frozen=True, kw_only=True):
     """Call `number` (from 1) sent again under `variant`: the step that was `recorded` and the one that came (`got`;
     None: none did, `error` says why), and what it was charged for."""
 
@@ -122,8 +122,7 @@ def wilson(hits: int, of: int, deviations: float = NINETY) -> Share:
     return Share(hits, of, low, high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(Struct, frozen=True, kw_only=True):
     """How often a variant took the recorded next step: the same `tools`, and the same `calls` with their arguments.
     `lost` are the calls whose tools agreed unchanged and not under the variant, `won` the other way round; `failed` so
     many that nothing came back of; `verdict` is what it is beside the noise floor."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import HEADER
 from ctxtui.core.tree import Tree
 from ctxtui.core.turns import is_read
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
+class Weight(Struct, frozen=True, kw_only=True):
     """One block: its `tokens`, in how many `calls` of the thread it stood up to the one shown, the number (from 1) of
     the first of them (0: none yet). `stability` is how far a cache can keep it (`Stays.stability`): `held` of `further`
     calls found it with everything before it unchanged."""

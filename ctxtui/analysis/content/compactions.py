@@ -12,6 +12,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.file_accesses import READ, Touch, touches
@@ -23,7 +25,6 @@ from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node
 from ctxtui.curation.price.dependence import literals_of
-from ctxtui.dataclasses import dataclass
 
 FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
@@ -60,8 +61,7 @@ _COMMON: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
+class Again(Struct, frozen=True):
     """A fact came back: `how`, in call `call` (from 1), with the block of `node`. Where a file was read again for it,
     that block and its call have `tokens` and have cost `usd` since (None: not known)."""
 
@@ -72,8 +72,7 @@ class Again:
     usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """Something of the context before a compaction: it stood in `times` blocks, last in that of `node`. `kept` says
     that the summary, or a block that was kept, has it; `again` how it came back before the next compaction."""
 
@@ -85,8 +84,7 @@ class Fact:
     again: tuple[Again, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
+class Compaction(Struct, frozen=True, kw_only=True):
     """A compaction before call `number` (from 1) of `thread`: `kind` as `EpochStart` says, `trigger` ``auto``,
     ``manual`` or "". `before` and `after` are the figures of the calls around it, `summary` the new blocks that stand
     for the history (nodes), with their `summary_tokens`, `kept` the blocks that stayed word for word, `replaced` those

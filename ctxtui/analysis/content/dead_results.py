@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
@@ -18,7 +20,6 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Tree
 from ctxtui.curation.context import THINKING
 from ctxtui.curation.price.dependence import literals, literals_of
-from ctxtui.dataclasses import dataclass
 
 LEAST: Final = 200
 """Tokens below which a result is not worth a word."""
@@ -43,8 +44,7 @@ class DeadResult(NamedTuple):
         return self.tokens * self.calls
 
 
-@dataclass(frozen=True, slots=True)
-class DeadWeight:
+class DeadWeight(Struct, frozen=True):
     """The `dead` results of a thread, the one that was carried most first; of `judged` results with `tokens` carried
     in all (tokens x calls); `unjudged` have nothing that could be quoted, or came too late."""
 

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.block_lifetimes import Stays
@@ -22,7 +24,6 @@ from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.sequence_diff import Range, aligned
 from ctxtui.core.tree import Node, Tree
-from ctxtui.dataclasses import dataclass
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
 """How a block differs: other words in its place; only in the second context; only in the first; the same words with
@@ -32,8 +33,7 @@ TAKEN_OUT: Final = "taken out by the provider"
 """Why thinking of earlier turns is not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiffSide:
+class DiffSide(Struct, frozen=True):
     """One side: a call, chosen from the session that `book` counts; everything on its path must be counted."""
 
     book: Book
@@ -90,8 +90,7 @@ def since(side: DiffSide) -> Callable[[int], int]:
     return number
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One difference: `kind` as above; the nodes `before` and `after` in the tree of their side and their tokens (None
     on the side that lacks it); `at` is the place in the context that has it, in blocks from 1."""
 
@@ -103,8 +102,7 @@ class Change:
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diff:
+class Diff(Struct, frozen=True, kw_only=True):
     """What turns the context of `a` into that of `b`.
 
     Both begin with `shared` blocks of `shared_tokens`; of the blocks behind these `kept` stand in both. `changes` are

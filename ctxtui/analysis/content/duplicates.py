@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.file_accesses import CHANGE, READ, Touch, touches
 from ctxtui.analysis.content.near_duplicates import LEAST, Sketch, contained, sketch
 from ctxtui.analysis.content.normalized import words_of
@@ -17,7 +19,6 @@ from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.turns import Turns
-from ctxtui.dataclasses import dataclass
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
 """Why a block could go: its text stands before it, or nearly so; its file was read again later, or changed later; its
@@ -35,8 +36,7 @@ _ASKED: Final = 48
 _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """The block `node` could go: `kind` says why, `other` is the node that stands for it (`ROOT`: a file), `share` the
     part of its lines found there, `path` the file that it is about, where it is about one."""
 

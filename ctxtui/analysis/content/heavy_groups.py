@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.file_accesses import touches
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node, Tree
-from ctxtui.dataclasses import dataclass
 
 FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"
 """What a group is: readings of a file, a program's output, a tool's results, texts that a tool writes, a tool's
@@ -29,8 +30,7 @@ _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
 _WRITING: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class HeavyGroup:
+class HeavyGroup(Struct, frozen=True):
     """Blocks of `category` (an index) that belong together: `name` is a file, a program or a tool, `what` says which
     (`FILE` ...), `tokens` their sum, `count` how many they are, `node` the heaviest of them."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct, field
+
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field
 
 
 def target_of(tree: Tree, node: int) -> Target:
@@ -21,8 +22,7 @@ def target_of(tree: Tree, node: int) -> Target:
     return Target(digest, equals)
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedNote:
+class PlacedNote(Struct, frozen=True):
     """Where a note stands: call `call` (from 1) of `thread` is the first to have it; `node` is the block's, None for a
     note on a call. None for both where the recording no longer holds it."""
 
@@ -37,8 +37,7 @@ class PlacedNote:
         return bool(self.thread)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionNotes:
+class SessionNotes(Struct, frozen=True):
     """The notes of a session: in the order of the calls, by node (every one at which the block stands so) and by the
     call's id."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read, read_value
 from ctxtui.core.canonical import Json, text_of
@@ -12,7 +14,6 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.codec import long_json
 
 VERSION: Final = 1
@@ -54,8 +55,7 @@ def _arguments(given: Json) -> Iterator[str]:
         yield f"{key}  {item if isinstance(item, str) else text_of(item)}"
 
 
-@dataclass(frozen=True, slots=True)
-class FirstPlace:
+class FirstPlace(Struct, frozen=True):
     """Where a block first stands: call `call` (from 1) of `thread` is the first to have it in its context or answer,
     None where no call has it yet; `turn` counts the user's turns, `category` is its name."""
 
@@ -102,8 +102,7 @@ def _place(
             found[here.block.digest] = place
 
 
-@dataclass(frozen=True, slots=True)
-class BlockHits:
+class BlockHits(Struct, frozen=True):
     """A block with hits: how many, where it first stands, and the words around its first hit, of which the characters
     from `at` to `end` are the hit."""
 

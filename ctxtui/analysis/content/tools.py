@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.tool_definitions import Defined, called, definitions, referred
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass
 
 LOADED, DEFERRED, FOUND, UNKNOWN = "loaded", "deferred", "found", "unknown"
 """Whether a definition is read: from the start; not until it is found; found since; not recorded."""
@@ -19,8 +20,7 @@ LOADED, DEFERRED, FOUND, UNKNOWN = "loaded", "deferred", "found", "unknown"
 _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFigures:
+class ToolFigures(Struct, frozen=True):
     """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, `calls` made of it. A
     `name` "" stands for all tools of a server that are not listed."""
 
@@ -31,8 +31,7 @@ class ToolFigures:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToolServer:
+class ToolServer(Struct, frozen=True):
     """The tools of one server ("": none that is named), heaviest first; `tokens` of all definitions (None: none is
     recorded)."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.diff import parts, versions
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Unsteady:
+class Unsteady(Struct, frozen=True):
     """A block whose content changed: the tree's `nodes` of its versions in order, and the numbers (from 1) of the
     `calls` with which each began. Everything behind such a block leaves the cached prefix at every change."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import TriedMarkers
 from ctxtui.analysis.cache.missed import Missed
@@ -16,11 +18,9 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
 from ctxtui.curation.policies.situation import PolicyContext, Settings
-from ctxtui.dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """Something that is the case in a thread, and what cures it.
 
     `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{calls}``, ``{count}``, ``{names}``
@@ -48,8 +48,7 @@ class Finding:
     by_hand: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FindingInputs:
+class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context behind its answer.
 
     `situation` is that context under the edits that stand, `calls` are those of the thread so far, `costs` what their
@@ -97,8 +96,7 @@ class FindingKind(Protocol):
         """The findings of the kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(Struct, frozen=True):
     """What edits are about: `tokens` that they free in every call, USD paid for these so far (None: not known), in how
     many `calls` any of it stood, how many blocks (`count`)."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.lab.proof import Proof
 from ctxtui.core.block import HEADER
@@ -15,14 +17,12 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import best_moment, saved_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 from ctxtui.curation.price.rest_of_session import FreedBlock, RestOfSession
-from ctxtui.dataclasses import dataclass
 
 LEAST: Final = 0.01
 """The share of what the best saves from which on something is told."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PricedFinding:
+class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would
     have saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it
     in the next request. The lab tried it on the recording: `proved` had it stood from the first call on, up to the

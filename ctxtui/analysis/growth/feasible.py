@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.growth.phases import Phase
 from ctxtui.analysis.growth.projection import Limit, Outlook, grows_to, limit, typical_of
 from ctxtui.analysis.growth.units_ahead import Range, Typical
-from ctxtui.dataclasses import dataclass
 
 PHASE: Final = "phase"
 FITS: Final = "fits"
@@ -19,8 +20,7 @@ UNKNOWN: Final = "not known"
 """Answers, by whether the high, the middle or the low end of the range is below the limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Feasible:
+class Feasible(Struct, frozen=True):
     """Whether `ahead` more of `unit` fit: the context `after` them (None: nothing tells), the `answer` for the usable
     share of the window and for the window itself, and when each is met (None: no such limit is known)."""
 

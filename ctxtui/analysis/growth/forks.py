@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct, to_builtins
+
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -13,15 +15,13 @@ from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, Happened, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import asdict, dataclass
 
 CONTINUED: Final = "continued from"
 """Kind of the happening that says where a session comes from."""
 _FOLDS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
-@dataclass(frozen=True, slots=True)
-class ForkOrigin:
+class ForkOrigin(Struct, frozen=True):
     """Where a session went on from: the other one's id in the database, the `name` it opens by (a path or that id), and
     call `call` (from 1) of its `thread`."""
 
@@ -33,7 +33,7 @@ class ForkOrigin:
     @property
     def text(self) -> str:
         """As a happening holds it."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return json.dumps(to_builtins(self), ensure_ascii=False)
 
 
 def origin_from(text: str) -> ForkOrigin | None:
@@ -51,8 +51,7 @@ def origin_of(session: Session) -> ForkOrigin | None:
     return origin_from(told[-1].text) if told else None
 
 
-@dataclass(frozen=True, slots=True)
-class CallRange:
+class CallRange(Struct, frozen=True):
     """Calls `first` to `last` (from 1) of a thread that follow each other. `after` is the call whose answer they go on
     from, where that is not the one before (0: they begin the thread), `words` are the first that the user said."""
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.dead_results import DeadWeight, dead_weight
@@ -19,15 +21,13 @@ from ctxtui.analysis.money.resent import Sending
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.turns import turns_of
-from ctxtui.dataclasses import dataclass, field
 
 RESIDUAL: Final = "residual"
 PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
 """What a context is made of, in the order in which it is laid on top of one another."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallSize:
+class CallSize(Struct, frozen=True, kw_only=True):
     """One call: its `number` in the thread (from 1) and `turn`, the `tokens` of its context and how they were obtained
     (`method`), the same by part (`PARTS`; their sum is `tokens`), and whether the context was cut (`broken`) in front
     of it."""
@@ -67,8 +67,7 @@ class SentAgain(NamedTuple):
         return self.before / self.sent if self.sent else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class Growth(Struct, frozen=True, kw_only=True):
     """How the context of `thread` grew. `stretch` are the calls (from 1) that the `shape` is fitted to: the last that
     follow each other without a compaction. `phases` are named by `rule`; `dead_usd` is what the dead results cost so
     far (None: not known). `lacks` says what could not be told, and why."""

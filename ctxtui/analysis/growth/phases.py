@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.money.spending import SpendingRow, summed
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -12,7 +14,6 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import turns_of
-from ctxtui.dataclasses import KW_ONLY, dataclass
 
 TURN, EPOCH, CALL = "turn", "epoch", "call"
 """Rules that need no expression: a phase for each turn, each epoch, each call."""
@@ -36,8 +37,7 @@ class Start(NamedTuple):
     own: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """One phase: calls `first` to `last` (from 1). Tokens: `before` is the context of the call before it (0 for the
     first), `end` that of its last call, `peak` its largest, `sent` all input and `answered` all output in it, `usd`
     what its calls cost: None where a price is not known or the answers of `partial` calls are reported in part (`least`
@@ -46,7 +46,6 @@ class Phase:
     name: str
     first: int
     last: int
-    _: KW_ONLY
     before: int
     end: int
     peak: int

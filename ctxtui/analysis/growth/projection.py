@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.context_window import COMPACTION, ContextWindow
 from ctxtui.analysis.figures import figures
@@ -19,7 +22,6 @@ from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
 from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, replace
 
 TURN: Final = "turn"
 ROUND: Final = "round"
@@ -49,8 +51,7 @@ class TurnGrowth(NamedTuple):
     usd: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """A size that the context will meet: `tokens`, how that is known (``observed``, ``assumed``, ``setting``), and in
     how many turns (high growth first; None: not at this pace)."""
 
@@ -59,8 +60,7 @@ class Limit:
     turns: tuple[int | None, int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(Struct, frozen=True, kw_only=True):
     """What the next turns bring, or rounds, as `unit` says. `context` is the size now, `growth`, `calls` and `output`
     are per unit as observed over `turns` of them (`growth` None where none tells, `calls` where a unit is one call),
     `after` the size after `ahead` units without a compaction, `usd` what they cost (None: no price is known),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 LINEAR: Final = "linear"
 FASTER: Final = "quadratic"
@@ -32,8 +32,7 @@ _BENDS: Final = 2.0
 """How many times as much the last call must bring as the first, or the other way round, to be called a bend."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrowthShape:
+class GrowthShape(Struct, frozen=True, kw_only=True):
     """How contexts grew over `calls` that follow each other. `per_call` is the slope of the fitted line in tokens,
     `begins` and `ends` those of the fitted bend at its ends (the line's, where there is no bend), `r2` the share of the
     differences that the line accounts for, `r2_bent` that of the bend. `doubled`: twice as many calls would send so

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from msgspec import Struct
+
 from ctxtui.analysis.money.spending import row_of, summed
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.session import MAIN, Session, Thread
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kin:
+class Kin(Struct, frozen=True, kw_only=True):
     """One thread: `depth` below the main one, `last` of those that its parent started.
 
     `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported

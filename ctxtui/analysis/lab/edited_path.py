@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ from ctxtui.curation.context import THINKING, Context, is_call
 from ctxtui.curation.policies.earlier import differing
 from ctxtui.curation.price.request_count import kept_apart, side_at
 from ctxtui.curation.provider_rules import ProviderRules
-from ctxtui.dataclasses import replace
 from ctxtui.wire.grammars import ANTHROPIC
 
 Proposing = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.lab.lab import Experiment
 from ctxtui.analysis.lab.variant import StagedEdits, Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.core.edit import Edit
-from ctxtui.dataclasses import dataclass
 
 
 class Trial(NamedTuple):
@@ -31,8 +32,7 @@ class Trial(NamedTuple):
         return plain, Variant(staged=StagedEdits(self.thread, self.since, (*self.stand, *self.edits)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class Proof(Struct, frozen=True, kw_only=True):
     """What the lab found of a trial: in each of the calls `numbers` (of their thread, from 1) the tokens that were not
     sent (`saved`), and USD that it cost less (`usd`; None where no price is known). Negative: more. `refused` says why
     the edits could not be made."""

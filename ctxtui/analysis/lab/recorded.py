@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import Clock
 from ctxtui.analysis.cache.forecast import CacheForecaster, Floors
@@ -19,14 +21,12 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import COUNTED, Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass
 
 NO_BLOCKS: Final = "no block is recorded: a context cannot be rebuilt"
 NO_CALLS: Final = "no call is recorded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedStep:
+class RecordedStep(Struct, frozen=True, kw_only=True):
     """One recorded call. `number` counts all calls of the session from 1; it was sent `at` and, as its cache sees it,
     at `asked_at` (Unix seconds; None: not known). `life` is the lifetime that its client writes ("": the default),
     `floors` what it reads anyway. `lacking` are tokens that the recording lacks of it, as the reports before tell it,

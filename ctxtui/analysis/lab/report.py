@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.lab.deviation import deviations
 from ctxtui.analysis.lab.recorded import simulated_calls, why_none
 from ctxtui.analysis.lab.variant import Summaries, VariantRun
@@ -13,13 +15,11 @@ from ctxtui.core.call import Call, EpochStart, count_calls
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, field
 
 _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabRow:
+class LabRow(Struct, frozen=True, kw_only=True):
     """A session under one variant, in tokens; None where it cannot be told. `settings` are the policy's, `given` those
     that are not its defaults. `over` calls were above the usable window, the first of them number `first_overflow`;
     `dependence` blocks that it took out are still quoted later. `curve` is the context of each call, `edits` by thread
@@ -51,8 +51,7 @@ class LabRow:
     is_recorded: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLab:
+class SessionLab(Struct, frozen=True, kw_only=True):
     """One session in the lab. `rows` begin with ``as_recorded``; `numbers` are those of the calls that were gone
     through, of `calls` in all, `drawn` the indexes of those of the longest thread. `usable` is the window that is
     filled (tokens, 0: not known), `off` by which share of the report ``as_recorded`` misses it (None: nothing was

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.rules import CacheRules
-from ctxtui.dataclasses import dataclass
 
 Costs = Mapping[str, float]
 """What one session comes to under each variant, as a multiple of what it comes to as recorded."""
@@ -27,8 +28,7 @@ class Fold(NamedTuple):
     own: float
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """The `best` variant for all sessions, and which share it `saves` of what each came to, on average; `folds` are
     empty where there is but one session: what it saves on others is then not known."""
 

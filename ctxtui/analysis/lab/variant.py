@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.policy import Step
-from ctxtui.dataclasses import dataclass, field
 
 AS_RECORDED: Final = "as_recorded"
 """The policy that does nothing, and so the variant that the others are held against."""
@@ -25,8 +26,7 @@ class StagedEdits(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Variant(Struct, frozen=True, kw_only=True):
     """One way through a session: the `steps` of the policy or profile `policy` before every call, the markers of the
     strategy `cache`, another `model` ("": as recorded), and edits that are `staged` (None: there are none)."""
 
@@ -49,8 +49,7 @@ class Variant:
         return {step.policy.name: dict(step.policy.settings(step.settings)) for step in self.steps}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VariantCall:
+class VariantCall(Struct, frozen=True, kw_only=True):
     """One call under a variant, in tokens. `id` is the recorded call's, `number` counts the calls of the session from
     1, `head` is the node of its context. `read`, `write` and `fresh` add up to `context`; None where no cache can be
     simulated, and `usage` has them by the lifetime of what is written. `output` is as recorded (None: not reported),
@@ -72,8 +71,7 @@ class VariantCall:
     over: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Summaries:
+class Summaries(Struct, frozen=True):
     """The summaries that stand in for what a model would have written: how many, and their tokens together."""
 
     count: int = 0
@@ -83,8 +81,7 @@ class Summaries:
 NO_SUMMARIES: Final = Summaries()
 
 
-@dataclass(frozen=True, kw_only=True)
-class VariantRun:
+class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
     """A session under one variant: its `calls`, the models they go to, how many blocks went that later calls still
     quote (`dependence`), the `summaries` put in, and by thread the `edits` that were made."""
 

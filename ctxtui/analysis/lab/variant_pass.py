@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
@@ -36,7 +39,6 @@ from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals, quotes
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.tokens import weights
 
 _THINKING: Final = INDEX["thinking"]
@@ -106,8 +108,7 @@ class Bench:
         return replace(call, model=model, provider=self.book.card(model).provider or "")
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(Struct):
     """A thread under way: its `path`, how long the context was when the block at a raw position was changed, and what
     was worked out at the call before, with the tokens that it went by."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.lab.variant import VariantCall, VariantRun
 from ctxtui.core.call import Call, answer_items
 from ctxtui.core.session import CallSeen, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 
 SIMULATED = "simulated"
 """In `Call.extra` of a variant's calls, True: nobody reported what they used."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure
 from ctxtui.analysis.labels.segments import featured
 from ctxtui.core.category import CATEGORIES
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.features import plus
 from ctxtui.tokens.weights import tokens
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentFigure:
+class SegmentFigure(Struct, frozen=True):
     """Characters `start` up to `end` of a block's text with their tokens. `label` is "" where no rule found anything,
     `begins` 1 on the first segment of what a rule found."""
 
@@ -26,8 +26,7 @@ class SegmentFigure:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class LabelFigure:
+class LabelFigure(Struct, frozen=True):
     """What one label comes to: how often it was found, and the tokens that no inner label has."""
 
     label: str

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass
 
 LOOKED_INTO: Final = tuple(name for name in CATEGORIES if name not in ("thinking", "image"))
 """Categories whose blocks may be split: a provider takes thinking out as a whole, an image has no text."""
@@ -19,8 +20,7 @@ _SAFE: Final = re.compile(r"[ !#-\[\]-~]+")
 """Runs of characters that stand in a block's JSON as they stand in its text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRule:
+class LabelRule(Struct, frozen=True, kw_only=True):
     """What is looked for, and what it is called.
 
     `name` is the rule's own, `label` what its segments are called, `category` where their tokens count ("" for the

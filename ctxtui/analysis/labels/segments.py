@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.labels.match import Match
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.tokens.features import Features, plus
 from ctxtui.tokens.share import shares
 
@@ -37,15 +38,13 @@ class Segment(NamedTuple):
     weight: float
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     end: int
     rule: int
     told: bool = False
 
 
-@dataclass(slots=True)
-class _Knife:
+class _Knife(Struct):
     pieces: list[LabelledSpan] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
     at: int = 0

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.missed import Missed
 from ctxtui.analysis.figures import figures
@@ -17,7 +19,6 @@ from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import running_of
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
 
@@ -57,8 +58,7 @@ class ResidualSum(NamedTuple):
 NO_RESIDUAL: Final = ResidualSum()
 
 
-@dataclass(slots=True, kw_only=True)
-class Bill:
+class Bill(Struct, kw_only=True):
     """What calls cost. `parts` by name add up to `usd`; `threads` are USD by thread id; `unpriced` counts calls with a
     report and no known price, by model; `unreported` those without any report; `partial` those whose answer is reported
     in part, and `likely` what their blocks come to by our count beyond what is charged for them here. `beyond` and

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.figures import lacking
@@ -11,15 +13,13 @@ from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 _CANDIDATES = 50
 """Blocks that are priced for each one that is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class DearBlock:
+class DearBlock(Struct, frozen=True):
     """A block that was dear to carry: its first `node`, its `tokens`, what it cost in USD, how often it was sent
     (`calls`: once for each call and each place in it); `category` is the index of the one that it is shown in. `gone`
     is the call (from 1) since which it is in its thread's context no longer, 0 where it still is."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from operator import add
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Lifetime, Stays
 from ctxtui.analysis.figures import attached, lacking
@@ -15,7 +17,6 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 _THINKING = INDEX["thinking"]
@@ -24,8 +25,7 @@ _CHUNK = 64
 """Calls whose least cached depth is kept as one figure, so that a block's cost takes few steps in long sessions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Charged:
+class Charged(Struct, frozen=True):
     """What a call took for one token of ours, in USD: for blocks down to depth `read` of its context the first of
     `rates`, down to depth `write` the second, below that the third; `answer` for a token of its answer."""
 

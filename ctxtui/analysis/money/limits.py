@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct, to_builtins
+
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import count_calls
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import asdict, dataclass, fields
 
 TOLERANCE: Final = 0.05
 """Share by which a figure may be worse than the baseline's before that counts as worse."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class Figures(Struct, frozen=True, kw_only=True):
     """What a recording comes to; None: not known.
 
     `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block that a call sent
@@ -47,8 +47,7 @@ class Figures:
     call_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """What is allowed; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
 
     max_context: int | None = None
@@ -60,8 +59,7 @@ class Limits:
     max_seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LimitVerdict:
+class LimitVerdict(Struct, frozen=True):
     """One limit held against its figure. `limit` is the limit's name, `allowed` its value, `found` the figure (None:
     unknown), `passed` None where it cannot be told, `told` says it in words."""
 
@@ -152,14 +150,14 @@ def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
     """Each limit that is set, held against its figure; a hit rate where there was nothing to hit (one call alone)
     passes."""
     out = []
-    for field in fields(Limits):
-        allowed = getattr(limits, field.name)
+    for name in Limits.__struct_fields__:
+        allowed = getattr(limits, name)
         if allowed is None:
             continue
-        figure = getattr(found, _FIGURE[field.name])
-        alone = field.name == "min_cache_read" and figure is None and found.calls == 1
-        passed = True if alone else _within(field.name, found, allowed)
-        out.append(LimitVerdict(field.name, allowed, figure, passed, _told(field.name, found, allowed, passed)))
+        figure = getattr(found, _FIGURE[name])
+        alone = name == "min_cache_read" and figure is None and found.calls == 1
+        passed = True if alone else _within(name, found, allowed)
+        out.append(LimitVerdict(name, allowed, figure, passed, _told(name, found, allowed, passed)))
     return out
 
 
@@ -223,4 +221,4 @@ def _shown(limit: str, value: float | None) -> str:
 
 def as_fields(found: Figures) -> dict[str, Any]:
     """The figures by name, as a baseline keeps them."""
-    return asdict(found)
+    return dict(to_builtins(found))

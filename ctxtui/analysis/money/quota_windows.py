@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.usage import QuotaReport
-from ctxtui.dataclasses import dataclass
 
 HOUR: Final = 3600
 FIVE_HOURS: Final = 5 * HOUR
@@ -24,8 +25,7 @@ class Used(NamedTuple):
     """Whether its answer is reported in part."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaWindow:
+class QuotaWindow(Struct, frozen=True, kw_only=True):
     """What was used from `start` (Unix seconds) for `seconds`: tokens, USD (the least it can be where calls are
     `unpriced`; so are both where answers are reported in part: `partial`), calls. `last` is when the last call in it
     began."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.diff import alike, versions
 from ctxtui.analysis.content.normalized import words_of
@@ -12,14 +14,12 @@ from ctxtui.analysis.figures import lacking
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass
 
 LIKE: Final = 0.5
 """The share of words from which on a block counts as an earlier one that was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resent:
+class Resent(Struct, frozen=True):
     """Input tokens of one call, in the provider's count: `kept` begin its context as they began an earlier one,
     `moved` were sent before but stand behind a change, or in a block that changed only in part. `changed`: not all of
     the context before is kept. `stripped`: the provider takes out thinking that the call before still had."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.cache.missed import TTL, Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import Rates
 
 _CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]
@@ -209,8 +210,7 @@ CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries"
 RatesOf = Callable[[Call], Rates | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cure:
+class Cure(Struct, frozen=True, kw_only=True):
     """Something to do otherwise: `saves` USD net. `thread` and `call` (from 1) say where, 0 for throughout; `count` of
     what (results, tools, pauses) and the `tokens` that it is about; `names` are tools."""
 

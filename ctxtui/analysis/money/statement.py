@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.latency import Latency, latencies
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.core.call import Call
 from ctxtui.curation.price.advice import Advice
-from ctxtui.dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dear:
+class Dear(Struct, frozen=True, kw_only=True):
     """A block that was dear to carry: its `category`, its tool's or first words (`label`), what says most about it
     (`about`), its tokens, USD, and in how many calls it was sent. `gone_since`: the call (from 1) since which it is in
     its thread's context no longer, 0 where it still is."""
@@ -26,8 +26,7 @@ class Dear:
     gone_since: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class Statement:
+class Statement(Struct, kw_only=True):
     """What sessions cost and why. `calls` are all their calls, each once; `peak` is the largest input of a call and
     `window` that model's context window (tokens, 0 unknown). `subscription`: paid by a subscription, so that money is
     what the list says and nobody was charged."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from statistics import median
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 
 LAST: Final = 20
 """Calls whose answers make the typical one, as in `analysis.cache.next_call`."""
@@ -24,8 +25,7 @@ RECENT: Final = 120.0
 """Seconds for which a miss is told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientStatus:
+class ClientStatus(Struct, frozen=True, kw_only=True):
     """What a client says of itself at the Unix time `at`. `last` is the report of the last call of its context (None:
     there was none yet), `answers` the output tokens of those before it, `usable` what of its window is to be filled
     (0: not known).
@@ -77,8 +77,7 @@ class ClientStatus:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Warned:
+class Warned(Struct, frozen=True):
     """A warning: its `kind`, tokens or percent, USD (None: not known), seconds, and words that belong to it."""
 
     kind: str

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.content.tool_definitions import called, definitions, is_mcp, referred, split_name
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Homes, spellings, tool_calls
 from ctxtui.analysis.short_names import Names
@@ -14,7 +16,6 @@ from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, field
 
 if TYPE_CHECKING:
     # What was worked out is read where no ledger is.
@@ -25,8 +26,7 @@ _LISTED: Final = re.compile(r"^mcp__[A-Za-z0-9_.-]+?__[A-Za-z0-9_.-]+$", re.MULT
 """A line of the list in which a client names the tools that it keeps back until they are searched for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCosts:
+class ToolCosts(Struct, frozen=True, kw_only=True):
     """One tool in one session. Calls are numbered from 0, in the order in which the session has them.
 
     `mcp` says that its server is shown to be an MCP server. `tokens` of its definition as it was last (None: not
@@ -47,8 +47,7 @@ class ToolCosts:
     use_usd: float
 
 
-@dataclass(slots=True, kw_only=True)
-class _Tool:
+class _Tool(Struct, kw_only=True):
     tokens: int | None = None
     last: int = -1
     loaded: bool = False

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, UNKNOWN
 from ctxtui.analysis.money.tool_costs import ToolCosts
-from ctxtui.dataclasses import dataclass
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
 FEW: Final = 10
@@ -21,8 +22,7 @@ RARE: Final = 100
 """Calls that carried a definition for each call of the tool, from which on it can wait, too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSeen:
+class ToolSeen(Struct, frozen=True, kw_only=True):
     """A tool in one session, as far as the session's calls are counted: `carried` and `called` of its calls, the last
     of these at `last` (Unix seconds, 0: never or not recorded), the `share` of the session's money that is counted,
     `unpriced` of the calls that carried it. `at` is when the session was last written to."""
@@ -36,8 +36,7 @@ class ToolSeen:
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerTool:
+class LedgerTool(Struct, frozen=True, kw_only=True):
     """One tool over the sessions in which it was seen.
 
     `tokens` of its definition and its `state` as in the newest session that records it (None, `UNKNOWN`: none does);
@@ -64,8 +63,7 @@ class LedgerTool:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerServer:
+class LedgerServer(Struct, frozen=True, kw_only=True):
     """All tools of one server ("": none that is named; `mcp`: shown to be an MCP server), dearest definition first;
     sums over them, of `carried` the most. The verdict is that of the server as a whole."""
 

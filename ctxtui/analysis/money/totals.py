@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.money.spending import SpendingRow, row_of
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 
 NOTHING: Final = SpendingRow("")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTotals:
+class SessionTotals(Struct, frozen=True):
     """The calls of a session's `main` thread and those of all `others`, of which `agents` threads are subagents whose
     calls have a report. What is not priced, or reported in part, is counted in its row: the row's USD is then the least
     that it can be."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
-from ctxtui.dataclasses import dataclass, field
 
 
-@dataclass(slots=True, kw_only=True)
-class UsageSums:
+class UsageSums(Struct, kw_only=True):
     """What calls used. Tokens are whole numbers, money USD: `usd` None where no price is known, the least that it can
     be where calls are `unpriced` or the answers of `partial` ones are reported in part. `read` of the `input` of the
     calls that have a report came from the cache; `lost` is what misses cost more than reads, the least that it can be
@@ -118,8 +118,7 @@ class SeenChange(NamedTuple):
     calls_after: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """`what` was changed, the usage on either side, and the figures held against each other."""
 
     what: str
@@ -128,8 +127,7 @@ class Comparison:
     metrics: tuple[Metric, ...]
 
 
-@dataclass(slots=True, kw_only=True)
-class Stats:
+class Stats(Struct, kw_only=True):
     """The `total`, `rows` by what was asked for (dearest first, days and such newest first), windows of five hours
     with the `week` until now, what providers last `reported` of each quota window, the `worst` misses, `tools` dearest
     first; a `comparison` where one was asked for, and the `changes` that there are to compare by, newest first."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Node, Tree
-from ctxtui.dataclasses import dataclass
 
 NOT_SENT: Final = "not sent as recorded"
 THINKING_LEFT_OUT: Final = "thinking left out"
@@ -46,8 +47,7 @@ _NEAR: Final = 0.25
 _HALF: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(Struct, frozen=True):
     """A block that is gone: its tree `node`, the tokens of what stands in its place, the number of the call (from 1 in
     its thread) whose report showed it, and `why` (one of this module's words)."""
 
@@ -69,8 +69,7 @@ class GoneBlocks(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Struct, frozen=True, kw_only=True):
     """What a report lacks: `tokens` less than its blocks come to, give or take `doubt`.
 
     `came` are the nodes that follow the context of the call before, `answered` those of them that are its answer; `old`

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from operator import is_
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.block_counts import BlockCounts
 from ctxtui.analysis.read.absence import NONE_GONE, THINKING_LEFT_OUT, Absences
 from ctxtui.analysis.read.provider_edits import by_provider
@@ -28,7 +30,6 @@ from ctxtui.analysis.read.shortfall import Shortfalls, least_missing
 from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import replace
 
 _THINKING: Final = INDEX["thinking"]
 _FRONT_STAYS: Final = 0.5

@@ -5,13 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from ctxtui.analysis.read.absence import NONE_GONE, Absences
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass, dataclass_acyclic
 
 
-@dataclass_acyclic(frozen=True, slots=True, kw_only=True)
-class ReadContext:
+class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
     """How the context of a call was read.
 
     `number` counts from 1 in its thread. `front` are the tokens of system prompt and tools that the recording lacks
@@ -55,8 +55,7 @@ class CallAtNode:
         self._next[node] = index + 1
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLine:
+class ReadLine(Struct, frozen=True):
     """The calls of a thread that are gone through, how each was read, and which of them stands at a node."""
 
     calls: list[Call]
@@ -80,8 +79,7 @@ class ReadLine:
         return self.read[-1].events if self.read else 0
 
 
-@dataclass(frozen=True, slots=True)
-class ReadStep:
+class ReadStep(Struct, frozen=True):
     """A `call` with a report: the index of the one that it extends, how the last one with a report was read, and the
     residual that its own is held against."""
 

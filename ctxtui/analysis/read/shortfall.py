@@ -7,6 +7,8 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.block_counts import BlockCounts
 from ctxtui.analysis.read.absence import NOT_SENT, Absences, Missing, explain, oldest_messages
 from ctxtui.analysis.read.read_line import ReadLine, ReadStep, is_estimate, left_cached, reported_input
@@ -14,7 +16,6 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_in
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import replace
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import tokens
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct, field
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
@@ -18,7 +19,6 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.config import Config
 from ctxtui.views.lists.resend import agreement_lines
 from ctxtui.views.text import safe_text
@@ -91,8 +91,7 @@ def _models(names: Sequence[str]) -> list[WantedVariant]:
     return [WantedVariant(name=name, model=name) for name in names]
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgreeOptions:
+class AgreeOptions(Struct, frozen=True, kw_only=True, dict=True):
     """What is asked for: so many `calls` of `thread`, a `budget` in USD, variants, how many of the heaviest blocks are
     left out one by one, the address of the provider ("": its own)."""
 
@@ -104,8 +103,7 @@ class AgreeOptions:
     thread: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Agreed:
+class Agreed(Struct, frozen=True, kw_only=True, dict=True):
     """What came of it: the `quote`, each variant's agreement, and the blocks that were left out, what the model misses
     most first, with their tokens (`weights`)."""
 

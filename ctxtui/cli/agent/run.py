@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+from msgspec.structs import replace
 
 from ctxtui.agent.child import AGENT
 from ctxtui.cli import exit_codes
@@ -15,7 +16,6 @@ from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, config
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, tell, write, write_json
 from ctxtui.curation.policies.policy import Step
-from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.model_choice import NAMES
 from ctxtui.services.config.policy_registry import every_policy

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import to_builtins
 
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
@@ -15,7 +16,6 @@ from ctxtui.cli.output import note, report_error, write, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import asdict
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
@@ -118,7 +118,7 @@ def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
         "parts": [{"name": part, "usd": usd, "tokens": tokens} for part, usd, tokens in one.parts],
         "growth": growth_fields(one.growth),
         "findings": found,
-        "heaviest": [asdict(block) for block in one.blocks],
+        "heaviest": [to_builtins(block) for block in one.blocks],
     }
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.short_names import Names
@@ -16,7 +18,6 @@ from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
 from ctxtui.curation.asked_edits import asked as proposed
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.views.text import numbers, safe_text
 
@@ -87,8 +88,7 @@ def stage(
     return exit_codes.FAILED.number if asked and not made else exit_codes.OK.number
 
 
-@dataclass(frozen=True, slots=True)
-class _Desk:
+class _Desk(Struct, frozen=True):
     loaded: Loaded
     thread: str
     edits: SessionEdits

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from msgspec import to_builtins
 
 from ctxtui.analysis.audit import Audited, summary
 from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
@@ -16,7 +17,6 @@ from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, report_error, shown, write, write_json
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
-from ctxtui.dataclasses import asdict
 from ctxtui.services.counting.books import Audit
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
@@ -84,7 +84,7 @@ def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, An
 
 
 def _call(name: str, row: Audited) -> dict[str, Any]:
-    fields = asdict(row)
+    fields = to_builtins(row)
     del fields["asked"]
     return {"file": name, **fields}
 
@@ -113,7 +113,7 @@ def cache_fields(rows: Rows) -> dict[str, Any]:
         "cache_read": cache_summary(every),
         "cache_band": cache_bands(every),
         "cache_misses": [one for name, some in rows.items() for one in _misses(name, some)],
-        "cache_per_call": [{"file": name, **asdict(row)} for name, one in rows.items() for row in one.reads],
+        "cache_per_call": [{"file": name, **to_builtins(row)} for name, one in rows.items() for row in one.reads],
     }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property, partial
 
+from msgspec import Struct
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.block_lifetimes import Stays
@@ -17,7 +19,6 @@ from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.spending import SpendingRow, row_of
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.notebook import Notebook
@@ -26,8 +27,7 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.phase_rules import begun
 
 
-@dataclass(frozen=True)
-class ListInputs:
+class ListInputs(Struct, frozen=True, dict=True):
     """What a list is made of: the counted `book`, the call, the recording, the settings."""
 
     book: Book

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import config_of
@@ -15,7 +16,6 @@ from ctxtui.cli.exit_codes import REFUSED
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import InUse, NotFound
-from ctxtui.dataclasses import asdict
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
@@ -75,7 +75,7 @@ def info(context: click.Context, as_json: bool) -> None:
     with existing(context) as store:
         found, calls = store.info(), store.totals().calls
     if as_json:
-        fields = asdict(found)
+        fields = to_builtins(found)
         fields["database_schema"] = fields.pop("schema_version")
         write_json({**fields, "exists": True, "ratio": found.ratio, "calls_once": calls})
         return

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from msgspec import to_builtins
 
 from ctxtui.cli import exit_codes, terminal
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.dataclasses import asdict
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, DoctorFinding, checks, clients_found
 from ctxtui.views.text.signs import MARK
@@ -41,7 +41,7 @@ def doctor(context: click.Context, as_json: bool) -> int:
             _print(painter, check)
     if as_json:
         clients = clients_found(Path.cwd(), os.environ, config.settings.clients)
-        write_json({"checks": [asdict(check) for check in found], "clients": list(map(_fields, clients))})
+        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_fields, clients))})
     failed = any(check.state == FAILED for check in found)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.analysis.money.totals import SessionTotals
@@ -15,7 +16,6 @@ from ctxtui.cli.output import note, report_error, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
@@ -122,8 +122,7 @@ def _all(settings: Settings, by: str) -> CostAnswer:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostAnswer:
+class CostAnswer(Struct, frozen=True, kw_only=True):
     """What was asked for: `rows` that add up to `total`, which is `sums` with the subagents in it. How many `sessions`,
     and how many calls of theirs ctxtui `copied` from another one. USD `recorded` and `listed` over the calls that have
     both; the `versions` of the price tables; recordings that could not be read."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from msgspec import to_builtins
 
 from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
@@ -22,7 +23,6 @@ from ctxtui.cli.redrawn import Redrawn, redrawn
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import asdict
 from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stat_changes import Change, change_of
@@ -227,7 +227,7 @@ def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
 
 
 def _usage(row: UsageSums) -> dict[str, Any]:
-    known = {**asdict(row), "read_share": row.read_share}
+    known = {**to_builtins(row), "read_share": row.read_share}
     known["name"] = row.name or None
     if row.at_least:
         known |= {"usd": None, "usd_at_least": row.usd}
@@ -237,7 +237,7 @@ def _usage(row: UsageSums) -> dict[str, Any]:
 
 
 def _window(one: QuotaWindow) -> dict[str, Any]:
-    return asdict(one)
+    return dict(to_builtins(one))
 
 
 def _reported(one: ReportedWindow, at: float) -> dict[str, Any]:

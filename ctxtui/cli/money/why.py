@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from ctxtui.analysis.cache import missed
 from ctxtui.analysis.cache.misses import dearest
@@ -22,7 +24,6 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NoContext, NotFound
-from ctxtui.dataclasses import asdict, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.folder_scan import expanded
@@ -129,11 +130,11 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "parts": [{"name": name, "usd": paid.parts[name].usd, "tokens": paid.parts[name].tokens} for name in PARTS],
         "carried_in_full": {"usd": paid.in_full.usd, "tokens": paid.in_full.tokens},
         "rewrites": [_rewrite(one) for one in dearest(paid.rewrites)],
-        "heaviest": [asdict(one) for one in what.heaviest],
+        "heaviest": [to_builtins(one) for one in what.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
         "subagents_share": paid.subagents,
-        "cures": [{**asdict(cure), "words": bill.cure_words(cure)} for cure in bill.worthwhile(what)],
+        "cures": [{**to_builtins(cure), "words": bill.cure_words(cure)} for cure in bill.worthwhile(what)],
         "ahead": advice_fields(what.ahead, name),
         "time": [row._asdict() for row in what.times],
         "sessions": what.sessions,

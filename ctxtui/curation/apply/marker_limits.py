@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import RAW, Applied, Edge, HeldEdit
 from ctxtui.curation.apply.standing_markers import standing_markers
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import MOST_MARKERS
-from ctxtui.dataclasses import replace
 from ctxtui.wire.cache_markers import takes_marker
 from ctxtui.wire.grammars import ANTHROPIC, RESPONSES
 

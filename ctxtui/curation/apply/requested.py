@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Asleep, HeldEdit, Insertion
 from ctxtui.curation.context import Context
-from ctxtui.dataclasses import dataclass, field
 
 FORCED = "tool_choice names this tool"
 LAST_TOOL = "calls are in the context: one tool must stay defined"
 
 
-@dataclass(slots=True, kw_only=True)
-class RequestedFates:
+class RequestedFates(Struct, kw_only=True):
     """What edits ask for, by position: `fate` is the block that shall stand there (None: none) and the edit."""
 
     fate: dict[int, tuple[Block | None, Edit]] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ctxtui.core.block import HEADER
@@ -16,7 +17,6 @@ from ctxtui.curation.apply.requested import RequestedFates, keep_tools
 from ctxtui.curation.apply.taken_along import changed, repair
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import ProviderRules
-from ctxtui.dataclasses import replace
 
 OPENING = "(Earlier messages were removed.)"
 """Put in front where the assistant would speak first, which the provider refuses."""

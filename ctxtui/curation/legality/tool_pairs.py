@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
 from ctxtui.curation.legality.violation import ERROR, PAIR, RESULTS_FIRST, TEXT, Violation, listed
-from ctxtui.dataclasses import dataclass, field
 
 _ELSEWHERE: Final = frozenset({"tool_result", "mcp_tool_result"})
 """Results whose calls are not the provider's own tools."""
@@ -91,8 +92,7 @@ def _error(path: str, inside: Sequence[dict[str, Json]]) -> Iterator[Violation]:
         yield Violation(f"{path}.content", f"a result that is an error holds text alone, not {sorted(others)}", ERROR)
 
 
-@dataclass(slots=True)
-class RoleRun:
+class RoleRun(Struct):
     """Neighbouring messages of one role: their parts with their JSON paths."""
 
     role: Json

@@ -7,11 +7,12 @@ from itertools import compress
 from operator import is_not
 from typing import NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied, BlockChange
 from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import Context
-from ctxtui.dataclasses import dataclass, field
 
 
 class Stretch(NamedTuple):
@@ -21,8 +22,7 @@ class Stretch(NamedTuple):
     stop: int
 
 
-@dataclass(slots=True)
-class EditedPositions:
+class EditedPositions(Struct):
     """What edits of a log are about: their `ids`, whether one of them takes another back, the positions by author and
     kind of edit, and the targets that are `awaited`."""
 
@@ -54,8 +54,7 @@ class EditedPositions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
+class Earlier(Struct, frozen=True, kw_only=True):
     """What was worked out when the context had `length` blocks under the edits `log`, which came to `applied`: what
     they are about (`asked`), the tokens `freed` by them, the indexes of the messages `left`, and the rounds that are
     `gone`. None: not worked out."""

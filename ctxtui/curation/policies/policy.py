@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
-from ctxtui.dataclasses import dataclass, field
 
 Propose = Callable[[PolicyContext, Settings], Iterable[Edit]]
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A rule that proposes edits. `about` says in one line what it does, `defaults` are its settings with their
     values, `notes` say what each one means. `least` is the least that any one of its edits risks: who looks for what
     risks less need not ask it."""
@@ -51,8 +51,7 @@ def _fits(value: Json, default: Json) -> bool:
     return isinstance(value, type(default))
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A policy with its settings, as a profile has it."""
 
     policy: Policy

@@ -6,14 +6,14 @@ import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Policies that are run one after the other. `armed`: they act by themselves; else they only propose."""
 
     name: str

@@ -12,6 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
@@ -19,7 +22,6 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy, Step, proposed, proposing, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.dataclasses import dataclass, replace
 
 WORK: Final = 60_000
 """Blocks that are gone through to try pairs of policies: with each policy alone two seconds on 10,000 blocks."""
@@ -27,8 +29,7 @@ CHANGED: Final = 3
 """A block that is changed counts for so many that are only looked at."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Remedy:
+class Remedy(Struct, frozen=True, kw_only=True, dict=True):
     """What one policy or two in this order would do: their `edits`, tokens `freed`, and at what `risk`. `saved` are the
     tokens that each changed position has less, `put_in` those that come instead; `applied` is what the edits make of
     the context (None: not kept)."""

@@ -8,6 +8,9 @@ from itertools import pairwise, takewhile
 from operator import is_
 from typing import Final, TypeVar, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
@@ -18,15 +21,13 @@ from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_res
 from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
-from ctxtui.dataclasses import dataclass, replace
 
 T = TypeVar("T")
 Settings = Mapping[str, Json]
 _MEMORY: Final = INDEX["memory"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PolicyContext:
+class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     """A context under its edits. `tokens` gives those of the block at a raw position, `count` those of a new block,
     `usable` is the part of the window that may be filled (tokens, 0: not known), `literals` tell what later blocks
     quote (None: not known), `cold` says that the cache is gone, so that rewriting the prefix costs nothing more.

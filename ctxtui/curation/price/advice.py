@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.search import Remedy
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
-from ctxtui.dataclasses import dataclass
 
 HORIZON: Final = 20
 """Calls ahead over which savings are added up, unless a user says otherwise."""
@@ -45,8 +46,7 @@ def saved_over(tag: PriceTag, horizon: int) -> float | None:
     return -(moment.once + (horizon - 1) * moment.per_call)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Advice:
+class Advice(Struct, frozen=True, kw_only=True, dict=True):
     """One thing to do from here on: a `remedy` with its price `tag`. Over `horizon` calls it `saves` USD, if it is
     applied at the `moment` that costs least (None: no price is known)."""
 

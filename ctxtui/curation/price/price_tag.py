@@ -11,6 +11,9 @@ from functools import cached_property
 from math import ceil
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
@@ -21,7 +24,6 @@ from ctxtui.curation.apply.closure import BOUND
 from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
 from ctxtui.curation.price.edited_prompt import Count, edited_prompt, last_spoken
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
 from ctxtui.wire.grammars import RESPONSES
 
 NOW: Final = "now"
@@ -36,8 +38,7 @@ Charge = Callable[[Usage, float], float | None]
 """What a usage costs in USD at a time (Unix seconds); None where the price is not known."""
 
 
-@dataclass(frozen=True)
-class PriceQuestion:
+class PriceQuestion(Struct, frozen=True, dict=True):
     """The next request without the staged edits: the caches as they are, its `prompt`, what usage costs, and the time
     `now` (Unix seconds; for a recording the time of the call shown). `place` gives where requests like it end, `nodes`
     are its blocks where edits are applied already (empty: the raw ones). `sent` is how many raw blocks were sent before
@@ -49,7 +50,6 @@ class PriceQuestion:
     prompt: CachedPrompt
     charge: Charge
     now: float
-    _: KW_ONLY
     place: RequestEnds
     nodes: Sequence[int] = ()
     sent: int | None = None
@@ -105,8 +105,7 @@ def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOu
     return caches.send(prompt, at, why=False), caches.ask(prompt, at + PAUSE, why=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyMoment:
+class ApplyMoment(Struct, frozen=True, kw_only=True):
     """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
     saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
     `read` are the cached tokens that are read under the edits then, and what is not is charged `anew` (a name of
@@ -137,8 +136,7 @@ class Breakage(NamedTuple):
         return self.cached - self.tokens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceTag:
+class PriceTag(Struct, frozen=True, kw_only=True):
     """What staged edits do: the next request `without` them and `under` them, counted alike; what the provider is
     `foretold` to report of the one without, `foretold_under` of the one under them (tokens); the raw position
     `parts_at` from which they are two requests; its cache `markers` under them; the `breakage` of the cache if they are

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.call import Call
 from ctxtui.core.usage import FRESH, WRITES, Usage
-from ctxtui.dataclasses import dataclass, replace
 
 
 class FreedBlock(NamedTuple):
@@ -46,8 +48,7 @@ LaterCharge = Callable[[Usage, LaterCall], float | None]
 """What a usage costs in USD at the terms of a later call; None where the price is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestOfSession:
+class RestOfSession(Struct, frozen=True):
     """`saved` are the tokens that each later call would have had less, `usd` what all of them would have cost more
     (negative: less; None: not known). `partial`: of some of them that is not known."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.offline.anthropic.models import Claude, claude
 from ctxtui.offline.anthropic.signature import Signed, follows, open_, plausible, says
 from ctxtui.offline.anthropic.thinking_chain import Prefix, blocks
@@ -27,8 +28,7 @@ _ELSEWHERE: Final = (
 )
 
 
-@dataclass(slots=True)
-class CheckedThinking:
+class CheckedThinking(Struct):
     """What came of checking: refusals, what is reported as ``input_transformations``, which blocks (message, place)
     the model does not read, and the signature of the last one that it does."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.anthropic.field_errors import listed, worded
 from ctxtui.offline.exchange import ApiRequest, Refusal
 from ctxtui.offline.json_shape import STRING, Fields, faults, members, needed, rows
@@ -27,8 +28,7 @@ _HELD: Final[tuple[str, ...]] = ("system", "tools")
 """What a thread keeps from its beginning, and what a request that goes on must not say again."""
 
 
-@dataclass(slots=True)
-class HeldThread:
+class HeldThread(Struct):
     """A conversation up to an answer: `body` is the request that says all of it, `size` its bytes, `used` when it was
     used last (Unix seconds). `continued`: a later request went on from here."""
 

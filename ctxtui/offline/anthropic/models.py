@@ -6,7 +6,8 @@ import re
 from functools import cache
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
+
 from ctxtui.offline.data import card
 from ctxtui.tokens.models import plain_id
 
@@ -46,8 +47,7 @@ _ALWAYS: Final = ("fable", "mythos")
 _ALL_EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 
 
-@dataclass(frozen=True, slots=True)
-class Claude:
+class Claude(Struct, frozen=True):
     """Rules of one model.
 
     `line` and `version` are its name taken apart. `window` and `max_output` are tokens. `thinking` are the accepted
@@ -57,7 +57,6 @@ class Claude:
     """
 
     id: str
-    _: KW_ONLY
     line: str
     version: tuple[int, int]
     window: int

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.anthropic.thinking_chain import Prefix, blocks, whole
 from ctxtui.offline.counting import text_counter
 from ctxtui.offline.data import card
@@ -26,8 +27,7 @@ _DIGEST: Final = 12
 _LEAST: Final = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(Struct, frozen=True):
     """What a signature of ours holds: the `model`, and digests of its own `text`, of the thinking directly `before`
     (zeros where there was none), of what stood before it in its own turn (`local`) and of the whole `prefix`."""
 

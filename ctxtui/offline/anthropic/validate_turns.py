@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.anthropic.thinking_chain import blocks
 from ctxtui.offline.exchange import Refusal
@@ -33,8 +34,7 @@ class BlockAt(NamedTuple):
         return f"messages.{self.message}.content.{self.place}"
 
 
-@dataclass(slots=True)
-class RoleRun:
+class RoleRun(Struct):
     """Neighbouring messages of one role, which the provider takes as one."""
 
     role: str

@@ -11,10 +11,11 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Final
 
+from msgspec import Struct, field
+
 from ctxtui import __version__
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass, field
 
 MASKED: Final = "<masked>"
 _SECRET: Final = frozenset(
@@ -25,8 +26,7 @@ _TAIL: Final = b"\n]}}\n"
 Headers = Iterable[tuple[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedFrame:
+class LoggedFrame(Struct, frozen=True, kw_only=True):
     """One text frame of a WebSocket: whether it was `sent` to the client, its text, when (Unix seconds)."""
 
     sent: bool
@@ -34,8 +34,7 @@ class LoggedFrame:
     at: float
 
 
-@dataclass(slots=True, kw_only=True)
-class LoggedExchange:
+class LoggedExchange(Struct, kw_only=True):
     """One request with its answer, bodies as bytes, times in Unix seconds (0: never). `error` says why an answer broke
     off, `frames` are those of a WebSocket."""
 

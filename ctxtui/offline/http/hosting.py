@@ -10,9 +10,9 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from typing import Final
 
 from aiohttp import web
+from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.counting import text_counter
 from ctxtui.offline.http.server import Server
@@ -21,8 +21,7 @@ from ctxtui.offline.http.visitors import is_loopback
 HOST: Final = "127.0.0.1"
 
 
-@dataclass(frozen=True, slots=True)
-class RunningProvider:
+class RunningProvider(Struct, frozen=True):
     """An offline provider that serves. `url` is its root, as the Anthropic SDK's ``base_url`` wants it; `server` its
     state."""
 

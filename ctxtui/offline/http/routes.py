@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MOST_BYTES
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply
@@ -23,8 +24,7 @@ Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
 """Makes the reply to a request that was let in."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedRoute:
+class ServedRoute(Struct, frozen=True):
     """One path: whether a request is refused, how it is served, how an error is spelled, where its id is told."""
 
     refused: Callable[[Provider, ApiRequest], list[Refusal]]

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Final
 
 from aiohttp import web
+from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
 from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse
@@ -43,8 +43,7 @@ _HELD: Final = 64 * 1024 * 1024
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """One request: its path and body as bytes, the status, the rule that refused it and the fault that it met (""
     where there was none), the answer as it was or would have been, whole."""
 
@@ -61,8 +60,7 @@ class Seen:
         return members(members(self.answer).get("usage"))
 
 
-@dataclass(slots=True)
-class Server:
+class Server(Struct):
     """What serves: the provider's state, the faults, the pace of answers in tokens a second (0: as fast as can be).
 
     `seen` is what was asked of it, newest last, as far as 1,000 requests and 64 MB go; `told` is called with each of
@@ -73,7 +71,6 @@ class Server:
     provider: Provider = field(default_factory=Provider)
     faults: Faults = field(default_factory=Faults)
     pace: float = 0.0
-    _: KW_ONLY
     seen: list[Seen] = field(default_factory=list)
     told: Callable[[Seen], None] | None = None
     local: Local | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import replace
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local.prompt import fitted

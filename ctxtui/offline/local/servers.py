@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.exchange import ApiRequest, Refusal
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.openai.models import Gpt
@@ -18,8 +19,7 @@ KINDS: Final = (OLLAMA, LM_STUDIO, LLAMA_CPP, VLLM)
 _CUTS: Final = (OLLAMA, LM_STUDIO)
 
 
-@dataclass(frozen=True, slots=True)
-class LocalModel:
+class LocalModel(Struct, frozen=True):
     """A model of a local server: the `window` it runs with and the `maximum` it was made for, in tokens. One that is
     not `loaded` runs with none yet."""
 
@@ -29,8 +29,7 @@ class LocalModel:
     loaded: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
+class Local(Struct, frozen=True):
     """A local server of one `kind` with its models."""
 
     kind: str

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json, text_of
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
 from ctxtui.offline.conversation import ScriptTask, ToolOutcome, named
 from ctxtui.offline.json_shape import members
@@ -23,8 +25,7 @@ SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=val
 _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(Struct, frozen=True):
     """How the request wants its answer: `forced` is a tool's name, "*" for any tool, "" for none, `calls` says whether
     tools may be called at all, `parallel` several at once. `thinks`: with thinking. `form` is the JSON schema that the
     text must fit. `stands_for` is the model whose rules are simulated."""

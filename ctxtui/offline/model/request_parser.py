@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 _WORDS: Final = {
     "read": "read open show view cat print display load",
@@ -46,8 +47,7 @@ _GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
 _PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True):
     """One thing to do: `verb` (read, find in texts, files by name ...), the `word` that said it, `what` and `where`.
     Wishes of one `step` (from 0) can be done at once; `refers` means that one of them is what an earlier step was about
     or returned."""

@@ -6,7 +6,8 @@ import re
 from functools import cache
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
+
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.data import card
 from ctxtui.tokens.models import plain_id
@@ -49,8 +50,7 @@ _VERSION: Final = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
 MAX_OUTPUT: Final = 128_000
 
 
-@dataclass(frozen=True, slots=True)
-class Gpt:
+class Gpt(Struct, frozen=True):
     """Rules of one model.
 
     `reasons`: it thinks before it answers, and takes ``max_completion_tokens`` only. `fixed` models take no other
@@ -59,7 +59,6 @@ class Gpt:
     """
 
     id: str
-    _: KW_ONLY
     window: int
     max_output: int
     reasons: bool

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.attach.run import OTHER, TALK
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
@@ -20,7 +22,6 @@ from ctxtui.curation.context import Context, lifetimes
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.package_data import model_table
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
@@ -30,8 +31,7 @@ _TREES: Final = 16
 """Threads whose trees are kept: a block that was read once is not read again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """What became of the edits in one request, by their ids: `applied`, `asleep` (their target is not in it) and
     `refused`, each with the reason; `by` are the authors of those that were applied."""
 
@@ -47,8 +47,7 @@ class Proof:
         return {**told, "by": list(self.by)} if self.by else {**told}
 
 
-@dataclass(frozen=True, slots=True)
-class Curated:
+class Curated(Struct, frozen=True):
     """The `body` under the edits, None where the program's own leaves; and what became of each edit."""
 
     body: bytes | None
@@ -105,8 +104,7 @@ class StoredEdits(NamedTuple):
     wait: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """The database as it was when its files had the `stamps`: the sessions that are `edited` at all, and what is known
     of threads."""
 
@@ -122,8 +120,7 @@ class _Seen:
         return self.known.get((session, thread))
 
 
-@dataclass(slots=True)
-class AppliedEdits:
+class AppliedEdits(Struct):
     """The edits that are applied to sessions, as the database has them; it is looked at again when it has changed."""
 
     database: Path

@@ -7,15 +7,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError, NotFound
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.attach.control import ask_all
 from ctxtui.services.attach.hold_rules import told_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldElsewhere:
+class HeldElsewhere(Struct, frozen=True, kw_only=True):
     """A request that waits in a run: `until` (monotonic seconds) it is let go by itself. `tokens` is about its size."""
 
     id: str
@@ -34,8 +34,7 @@ class HeldElsewhere:
         return max(0, int(self.until - now))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttachedProgram:
+class AttachedProgram(Struct, frozen=True, kw_only=True):
     """How it stands with a session: whether a program is attached to it now (`runs`), whether its `next` request will
     be held, `each` one, by which `rules` (in words), those that are `held`, the oldest first, and what its run could
     not record (`troubles`)."""

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.attach.desk.request_desk import Foretold
 
 _CHARACTERS: Final = 4
@@ -19,8 +20,7 @@ def about_tokens(size: int) -> int:
     return size // _CHARACTERS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HoldRules:
+class HoldRules(Struct, frozen=True, kw_only=True):
     """Which requests are held: `each`, those over about so many `tokens` (0: none), those that will cost more than
     `usd` (0: none), those that will `miss` the cache, those in which `pattern` stands."""
 

@@ -10,13 +10,14 @@ from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.attach import news
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import replace
 from ctxtui.services.attach.desk.request_desk import Foretold, PreparedRequest, RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of

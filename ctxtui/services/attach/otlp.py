@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct, field
+
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
@@ -76,14 +77,12 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         return None
 
 
-@dataclass(slots=True)
-class Exporter:
+class Exporter(Struct):
     """Sends spans to the collector at `url`, those that wait first; `content`: with what was asked and answered,
     secrets masked. `sent` and `lost` are counted, `why` says what was wrong last ("": nothing)."""
 
     url: str
     settings: Settings
-    _: KW_ONLY
     content: bool = False
     sent: int = 0
     lost: int = 0

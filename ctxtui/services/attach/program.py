@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 Env = Mapping[str, str]
 Urls = Mapping[str, str]
@@ -19,8 +19,7 @@ class Started(NamedTuple):
     env: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class Door(Struct, frozen=True, kw_only=True):
     """A provider that a program asks: `name`, `usual` base URL, the `variables` that move it, the first one first."""
 
     name: str
@@ -38,8 +37,7 @@ ANTHROPIC: Final = Door(
 OPENAI: Final = Door(name="openai", usual="https://api.openai.com/v1", variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnMeans:
+class OwnMeans(Struct, frozen=True, kw_only=True):
     """What a program has beside variables: `told` gives base URLs that its own files set, which count more than
     variables; `lead` starts it so that it asks the given base URLs; `closed` says why it cannot be led anywhere, ""
     where it can."""
@@ -49,8 +47,7 @@ class OwnMeans:
     closed: Callable[[Env], str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Struct, frozen=True, kw_only=True):
     """A program by the name of its `commands`, as its file in the registry says it. `certificates` are the variables by
     which it is told a file of certificates to trust, `own` what it has beside variables, `also` the base URLs of what
     it may ask as well and no base URL leads elsewhere."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, TypeVar
 
+from msgspec import Struct, field
+
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.attach.curated import AppliedEdits, Proof, curated
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
@@ -18,8 +19,7 @@ B = TypeVar("B", bytes, dict[str, Any])
 _PATHS = (("input", "/v1/responses"), ("max_tokens", "/v1/messages"))
 
 
-@dataclass(slots=True)
-class SessionOverlay:
+class SessionOverlay(Struct):
     """The edits that are applied to `thread` of a session, as they are now. `proof` is of the last `apply`."""
 
     session: str

@@ -14,8 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.errors import BadConfig, CtxtuiError
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.paths import data_dir
 
 MEMBER: Final = "statusLine"
@@ -33,8 +34,7 @@ class Installed(NamedTuple):
     replaced: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(Struct, frozen=True):
     """Where a member of an object stands in a text: from its name on, its value, its end."""
 
     start: int

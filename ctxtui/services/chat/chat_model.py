@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
+
 from ctxtui.providers.endpoint import Endpoint
 
 OFFLINE: Final = "offline"
@@ -15,8 +16,7 @@ _SENDS_ON: Final = "cloud"
 """Stands in the names of models that a server on this machine has answered elsewhere, as Ollama does."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(Struct, frozen=True):
     """What the user asked for; "" leaves it to the settings, then to what there is."""
 
     provider: str = ""
@@ -28,14 +28,12 @@ class ModelChoice:
     thread: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatModel:
+class ChatModel(Struct, frozen=True):
     """Whom a chat talks to. `window` is that of the running model in tokens (0: unknown), `origin` who said so;
     `models` are the ids that the endpoint lists, as far as asked; `why` says how it was chosen."""
 
     endpoint: Endpoint
     model: str
-    _: KW_ONLY
     window: int = 0
     origin: str = ""
     models: tuple[str, ...] = ()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ctxtui.agent import progress
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.session import MAIN, Event
-from ctxtui.dataclasses import dataclass
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel
 
 
-@dataclass(frozen=True, slots=True)
-class ChatNews:
+class ChatNews(Struct, frozen=True):
     """Something happened: a `moment` of the turn (None: something else), and what of it is new in the session. Where it
     has a `partner`, the chat will talk to that one; the line to it is not open yet. `thread` is the line of context in
     which it happened: a sub-agent's, or the main one."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ctxtui.agent.memory_place import MemoryPlace
 from ctxtui.agent.tools.memory_tools import MemoryFolder, memory_tools
 from ctxtui.agent.tools.tool import Tool
@@ -15,7 +17,6 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.project.progress import ReadingProgress
@@ -37,8 +38,7 @@ _ANTHROPIC_MARKER: Final[Mapping[str, Json]] = {"cache_control": {"type": "ephem
 _OPENAI_MARKER: Final[Mapping[str, Json]] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 
 
-@dataclass(frozen=True, slots=True)
-class WithMessage:
+class WithMessage(Struct, frozen=True):
     """What goes with a message: blocks in front of its words, and memory as it is now (None: there is none to keep).
     `told` says in a few words what was put in."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.cache.truncated_prompt import fix_for
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.window_checks import check_size, setting_of, size_of

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.growth.forks import ForkOrigin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store import leases
@@ -28,8 +29,7 @@ CHAT: str = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Continuation:
+class Continuation(Struct, frozen=True, kw_only=True):
     """What a chat goes on from. `stored` is set where the same stored session goes on, in the dialect of its `last`
     call; otherwise `before` is what was said, for a session of its own that says in `title` and
     `origin` where it comes from."""

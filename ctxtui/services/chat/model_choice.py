@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound, ProviderError
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.rates import rates
 from ctxtui.pricing.table import PriceTable, models_of
 from ctxtui.providers.endpoint import (
@@ -81,7 +83,7 @@ def _addressed(found: ChatModel, env: Mapping[str, str], *, key_over_http: bool)
     if not address or found.endpoint.base_url:
         return found
     plain = _is_plain(address, key_over_http=key_over_http)
-    endpoint = replace(found.endpoint, base_url=address, key="" if plain else found.endpoint.key)
+    endpoint = dataclasses.replace(found.endpoint, base_url=address, key="" if plain else found.endpoint.key)
     return replace(found, endpoint=endpoint, why=f"{found.why}; {variable} names the address{_PLAIN if plain else ''}")
 
 
@@ -95,7 +97,7 @@ def _with_headers(found: ChatModel, env: Mapping[str, str], *, key_over_http: bo
         return replace(found, why=f"{found.why}; {variable} is not sent over plain http")
     names = ", ".join(name for name, _ in headers)
     why = f"{found.why}; {variable} adds {names}"
-    return replace(found, endpoint=replace(endpoint, headers=headers), why=why)
+    return replace(found, endpoint=dataclasses.replace(endpoint, headers=headers), why=why)
 
 
 def _is_plain(url: str, *, key_over_http: bool) -> bool:
@@ -145,7 +147,7 @@ async def _compatible(
     endpoint = Endpoint(kind or provider or "compatible", dialect, url, "" if plain else key, kind, local=local)
     note = _PLAIN if plain else ""
     if dialect == ANTHROPIC:
-        endpoint = replace(endpoint, base_url=url.removesuffix("/v1"))
+        endpoint = dataclasses.replace(endpoint, base_url=url.removesuffix("/v1"))
     elif kind == "ollama" and server is not None and not provider and not url.endswith("/v1"):
         # Its own API tells more than the one that it offers under /v1.
         endpoint = server.endpoint

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.agent.conversation import ConversationStart, begin, go_on
 from ctxtui.agent.runner import answered
 from ctxtui.core.block import HEADER
@@ -18,7 +20,6 @@ from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.summary_request import SYSTEM, inside, outside
-from ctxtui.dataclasses import dataclass
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose, makers, params_for
@@ -29,8 +30,7 @@ from ctxtui.services.editing.edited_context import Ready
 _WORDS: Final = frozenset({"text", "output_text"})
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryPart:
+class SummaryPart(Struct, frozen=True):
     """What is to be summarized: the blocks at `positions` of `context`, under the headings `sections`, with the
     literals `keep` word for word."""
 
@@ -40,8 +40,7 @@ class SummaryPart:
     keep: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What `model` wrote, and what it was charged for."""
 
     text: str

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import Final
+
+from msgspec.structs import replace
 
 from ctxtui.core.call import answer_items
 from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.dataclasses import replace
 from ctxtui.offline.playback import Playback
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.child_process import ChildGone, ChildProcess
@@ -32,7 +34,7 @@ async def start(partner: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[N
     async def end() -> None:
         await asyncio.to_thread(child.close)
 
-    return replace(partner, endpoint=replace(partner.endpoint, base_url=url)), end
+    return replace(partner, endpoint=dataclasses.replace(partner.endpoint, base_url=url)), end
 
 
 def playback_of(session: Session, thread: str = MAIN) -> Playback:

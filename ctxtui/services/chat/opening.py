@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.agent.child import START_AGENT, OwnTool
 from ctxtui.agent.conversation import Conversation, with_tools
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
@@ -14,7 +16,6 @@ from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ def opening(own: Sequence[Tool] = ()) -> Opening:
     return Opening(SYSTEM, tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND)))
 
 
-@dataclass(slots=True)
-class OwnParts:
+class OwnParts(Struct):
     """The `system` prompt or its parts ("": the usual one), the Python `files` that bring tools, and the `tools` of
     whoever runs the chat from Python. After `find` the tools are all there are."""
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Skeleton
 from ctxtui.core.tree import Tree
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.context import IMAGES, Context
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import Config
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.request import Request

@@ -6,6 +6,9 @@ import threading
 from collections import deque
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.book import Book
 from ctxtui.cache.outcome import CacheOutcome
@@ -19,7 +22,6 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import Cost
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.settings import Settings
@@ -32,8 +34,7 @@ _EARLIER: Final = 20
 """Calls of a chat that goes on that are looked at for what they have left in the cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestForecast:
+class RequestForecast(Struct, frozen=True):
     """The next request: its input in tokens by what the cache does with it, the USD that this input costs (None where
     no price is known), why it would miss ("" where it would not), and USD of each token of its answer."""
 

@@ -9,6 +9,9 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from math import ceil
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.agent.conversation import go_on
 from ctxtui.agent.runner import answered
 from ctxtui.analysis.call_choice import ChosenCall
@@ -27,7 +30,6 @@ from ctxtui.curation.apply.applied import Applied, leaving
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import rates
 from ctxtui.providers.sdk_client import SdkLine
@@ -47,8 +49,7 @@ _DROPPED: Final = frozenset({"metadata", "user", "prompt_cache_key", "safety_ide
 """Members of a recorded request that are not sent again: they name a person or a conversation."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resend:
+class Resend(Struct, frozen=True, kw_only=True, dict=True):
     """One request to be sent to `model`: call `number` under `variant`, its `body`, tokens of its input and of its
     answer at most, USD at most (None: no price is known), what was `recorded` as its answer, and why it cannot be sent
     (`refused`)."""
@@ -64,8 +65,7 @@ class Resend:
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WantedVariant:
+class WantedVariant(Struct, frozen=True, kw_only=True):
     """A way to send calls again: its `name`, the policies whose edits the context is under, another `model` ("": that
     of the partner); or the digest of the one block that is left out."""
 
@@ -78,8 +78,7 @@ class WantedVariant:
 NOISE: Final = WantedVariant(name=UNCHANGED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heavy:
+class Heavy(Struct, frozen=True, kw_only=True):
     """A block that is left out: its digest, the `name` that people read, and its tokens."""
 
     digest: str
@@ -245,8 +244,7 @@ def most_usd(partner: ChatModel, tokens: int, answer: int, table: PriceTable) ->
     return tokens * max(found.fresh, found.write_5m, found.write_1h) + answer * found.output
 
 
-@dataclass(frozen=True, slots=True)
-class ResendQuote:
+class ResendQuote(Struct, frozen=True):
     """What sending `requests` of them costs at most, in USD (None: some price is not known), how many cannot be
     sent, and the models that have no price (`unpriced`)."""
 

@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.agent.conversation import Conversation, go_on, skeleton_for
 from ctxtui.agent.events import ToolResult
 from ctxtui.agent.replay import BROKEN_OFF, OPENED, Replay
@@ -18,7 +21,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.chat.continue_from import CHAT
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -30,8 +32,7 @@ from ctxtui.wire.speech import Result
 ENDED: Final = "ctxtui ended before this was done."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
+class Recovered(Struct, frozen=True, kw_only=True):
     """What was found: the `partial` call whose answer broke off (None: there was none) and the context `head` just
     after it, the `stopped` results of calls that never got one, the messages that waited, the draft in the prompt, how
     many events were `replayed`, and the token of the host that `left` them (None: nobody did).

@@ -7,12 +7,13 @@ from collections import Counter
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import dumps, loads
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.store.rows import Price
 from ctxtui.wire.registry import DIALECTS

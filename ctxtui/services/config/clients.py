@@ -14,15 +14,15 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
+
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.projects import is_own_folder, is_worktree_folder
 
 Env = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordingPlace:
+class RecordingPlace(Struct, frozen=True):
     """Where recordings stand: below `root`, at `pattern`.
 
     The pattern's segments are those of a shell, ``**`` stands for up to four folders. Names that fit `but` are parts of
@@ -32,7 +32,6 @@ class RecordingPlace:
 
     root: Path
     pattern: str
-    _: KW_ONLY
     but: tuple[str, ...] = ()
     database: bool = False
 
@@ -48,8 +47,7 @@ def _never(folder: str, directory: Path) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownClient:
+class KnownClient(Struct, frozen=True, kw_only=True):
     """A program that records what it says to models.
 
     `name` switches it off in the configuration, `source` is the name of its format (`transcripts/registry`), `places`

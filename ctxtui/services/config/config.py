@@ -6,11 +6,13 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass, fields
 from ctxtui.services.config.paths import config_file
 from ctxtui.services.config.settings import FIELDS, Settings
 
@@ -19,8 +21,7 @@ PREFIX: Final = "CTXTUI_"
 HANDED_ON: Final = ("raw_api_bodies",)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value comes from: `kind` is ``flag``, ``env``, ``project``, ``user`` or ``default``, `place` the flag,
     the variable or ``file:line``."""
 
@@ -35,8 +36,7 @@ class Ignored(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """The settings in force and, by name, where each came from; an entry of a table has its own (``windows.m``)."""
 
     settings: Settings

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.services.config.settings import Settings
 
 FINE, WARNING, CRITICAL = 0, 1, 2
 REMEDY: Final = "drop, truncate or summarize something"
 
 
-@dataclass(frozen=True, slots=True)
-class ContextLevel:
+class ContextLevel(Struct, frozen=True):
     """`number` is `FINE`, `WARNING` or `CRITICAL`; `told` is the size and what it is held against ("" where fine)."""
 
     number: int

@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass, field
 
 _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
@@ -19,8 +20,7 @@ _REMOTE: Final = ("http", "streamable-http", _SSE)
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class McpServer:
+class McpServer(Struct, frozen=True, kw_only=True):
     """One server as it is written. It is a `command` with `args`, spoken to over stdio, or it is at a `url` (`sse`: it
     speaks the transport of before 2025). `env` and `headers` are added to what it gets; ``${NAME}`` stands for a
     variable. `timeout` is the seconds that a call may take. Only what is `enabled` starts by itself; the tools that

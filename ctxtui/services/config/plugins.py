@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.services.config.paths import config_file
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ TOOLS: Final = "tools"
 GROUPS: Final = (READERS, POLICIES, LABELS, TOOLS)
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """One part that somebody else wrote: its `name` (of the entry point, or the file's stem), its `place` (the file, or
     package and object), and the loaded `value` (a module, or what the entry point names); `trouble` says why there is
     none."""

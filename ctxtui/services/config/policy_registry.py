@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.curation.policies.builtin import budget
@@ -13,7 +15,6 @@ from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.settings_text import value_of
 from ctxtui.curation.policies.situation import PolicyContext, Settings
-from ctxtui.dataclasses import replace
 from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
 

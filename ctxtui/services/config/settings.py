@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from typing import Any, Final
-
-from ctxtui.dataclasses import Field, dataclass, field, fields
 
 Check = Callable[[Any], Any]
 """Takes a value as TOML or text gives it and returns it typed; raises `ValueError` saying what is wanted."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.misses import Misses, MissFinder, finder_of, misses_by
@@ -18,7 +21,6 @@ from ctxtui.analysis.read.searches import Searches, unseen
 from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
@@ -36,8 +38,7 @@ DEAREST: Final = 10
 """Blocks that a statement names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """A session counted and priced: `costs` by call id, None where no list price is known."""
 
     session: Session

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ctxtui.dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.pricing.rates import Rates, rates
 from ctxtui.project.file_block import BINARY, file_block
 from ctxtui.services.config.settings import Settings
@@ -17,8 +19,7 @@ from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, is_exact, prior, slack, tokens
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileCount:
+class FileCount(Struct, frozen=True, kw_only=True):
     """One file: its `kind` (see `project.file_block`), bytes, `tokens`, and half of their 90 % interval (`half`, 0:
     exact). `usd` is the list price of reading it once, `cached_usd` from the cache; None where no price is known.
     `size` is an image's."""
@@ -38,8 +39,7 @@ class FileCount:
         return "not read" if self.kind == BINARY else "guessed" if self.half else "exact"
 
 
-@dataclass(frozen=True, slots=True)
-class FileCounts:
+class FileCounts(Struct, frozen=True):
     """Files as the model of `card` would read them. `half` is half of the 90 % interval of all tokens together."""
 
     card: ModelCard

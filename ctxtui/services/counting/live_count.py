@@ -9,7 +9,8 @@ import re
 import threading
 from typing import Final, Protocol
 
-from ctxtui.dataclasses import dataclass, field
+from msgspec import Struct, field
+
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, tokens
@@ -27,8 +28,7 @@ class WordCounter(Protocol):
         """The tokens of each of `texts` as the model of `card` cuts them."""
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     thinks: bool
     open: str = ""
     """What may still be cut otherwise, less what is `new`."""
@@ -40,8 +40,7 @@ class _Part:
     """What all of it comes to."""
 
 
-@dataclass(slots=True)
-class LiveCount:
+class LiveCount(Struct):
     """Counts the blocks of one answer for the model of `card`. `feed` is for the event loop, `advance` for a worker."""
 
     bench: WordCounter

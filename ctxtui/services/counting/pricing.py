@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, uncached
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.money.block_costs import ThreadCosts
@@ -20,7 +23,6 @@ from ctxtui.curation.policies.search import Remedy, complete, search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.situation import Settings as PolicySettings
 from ctxtui.curation.price.advice import Advice, advice
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -29,8 +31,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
 
 
-@dataclass(frozen=True)
-class Searched:
+class Searched(Struct, frozen=True, dict=True):
     """A call's next context, and every remedy that the search found for it."""
 
     base: Curation

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import takewhile
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.block import Block
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy
@@ -14,11 +17,9 @@ from ctxtui.curation.price.advice import Advice, advice
 from ctxtui.curation.price.dependence import quotes
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceQuestion, PriceTag, pays_back, price_tag
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.dataclasses import dataclass, replace
 
 
-@dataclass(frozen=True, kw_only=True)
-class AdviceSearch:
+class AdviceSearch(Struct, frozen=True, kw_only=True, dict=True):
     """What a search needs. The context under all its edits is in `situation`, under those that are in question no more
     it is `before`: for that the next request was `asked` (None: no price is known). `count` gives the tokens of a block
     as that request has them, `counted` those of a whole request."""

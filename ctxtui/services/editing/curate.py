@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import Beside, Weigh
@@ -27,7 +29,6 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, price_tag, with_quotes
 from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable, price
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter, count_all

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Call
@@ -15,7 +17,6 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied, leaving
 from ctxtui.curation.price.edited_prompt import Count, edited_lengths, marked_prompt
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.recording import Loaded
@@ -47,8 +48,7 @@ def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> Known
         return KnownEdits((), str(error))
 
 
-@dataclass(frozen=True)
-class UnderEdits:
+class UnderEdits(Struct, frozen=True, dict=True):
     """A context under `applied`, its request's blocks being the path to the node `head`."""
 
     applied: Applied

@@ -9,8 +9,11 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Fidelity, provider_id
@@ -21,7 +24,6 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.projects import LONGEST_NAME, folder_name
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, resumed_by, translates, written
@@ -38,8 +40,7 @@ FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL, *RESU
 that its tool resumes to the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """The bytes of an export, and a line for each kind of thing that it could not carry."""
 
     data: bytes
@@ -200,8 +201,7 @@ def _home(form: str, cwd: str, env: Mapping[str, str]) -> str:
     return f"{folder / name if client.by_project and len(name) <= LONGEST_NAME else folder}/"
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """What was written: `size` bytes at `path`, the `command` that goes on with it ("": none), what it went `without`,
     and the name that the file must have where it was given another ("": none)."""
 

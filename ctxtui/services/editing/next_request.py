@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.losses import lifetime, lived
 from ctxtui.analysis.cache.next_call import Coming, coming
@@ -21,7 +24,6 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
@@ -94,8 +96,7 @@ class LaterCharges:
         return self._by[key](usage, later.at)
 
 
-@dataclass(frozen=True)
-class Next:
+class Next(Struct, frozen=True, dict=True):
     """The next request: as the price tag takes it, and foretold for the screen. `weigh` gives the tokens of features,
     as the lengths of the request have it, `charge` prices later calls."""
 

@@ -7,6 +7,9 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
 from ctxtui.analysis.cache.losses import warm_until
@@ -15,7 +18,6 @@ from ctxtui.core.call import Call
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import Next, next_of
@@ -38,8 +40,7 @@ def foretold_unasked(book: Book, scene: Scene, now: float) -> bool:
     return now < warm_until(cached_by(book)(call), call.ended or call.started)
 
 
-@dataclass(eq=False)
-class _Asked:
+class _Asked(Struct, eq=False, dict=True):
     """A next request that was asked for: `found` is there when it is worked out."""
 
     under: Applied | None

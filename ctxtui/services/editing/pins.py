@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from ctxtui.core.block_content import read
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import PIN
 from ctxtui.core.errors import CtxtuiError, Malformed
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.views.text import safe_text
 
@@ -27,8 +28,7 @@ SETTINGS = Path(".claude") / "settings.local.json"
 EVENT, MATCHER = "SessionStart", "compact"
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(Struct, frozen=True):
     """One pinned block: its category's side (`role`), tool or "" (`name`), its words, and its digest."""
 
     role: str

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
@@ -26,7 +28,6 @@ from ctxtui.curation.price.advice import Advice
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.editing.advice_search import AdviceSearch, weighed_once, without
 from ctxtui.services.editing.next_request import Next

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -11,12 +13,10 @@ from ctxtui.curation.context import ASSISTANT, Context
 from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, refusal, told
 from ctxtui.curation.legality.repair import Mended, all_thinking, repair
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.models import ModelCard
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """A session's next request: its `context`, the `rules` of its model, and what mends it. `too_long` says that an
     error told so: no mend but fewer tokens helps."""
 

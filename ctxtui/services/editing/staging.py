@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.cache.next_call import Coming, coming_with
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core import edit_log
@@ -22,7 +24,6 @@ from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.rest_of_session import RestOfSession
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
-from ctxtui.dataclasses import replace
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.later_calls import rest_under
 from ctxtui.services.editing.next_request import Next

@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Self
 
+from msgspec.structs import replace
+
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import Agents
 from ctxtui.agent.conversation import Draft, with_system
@@ -17,7 +19,6 @@ from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step
-from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import TOLD, ChatNews
 from ctxtui.services.chat.host import Host

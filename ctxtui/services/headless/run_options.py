@@ -6,13 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.builtin.sliding_window import NAME as SLIDING
 from ctxtui.curation.policies.builtin.truncate_results import NAME as TRUNCATING
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.context_levels import CRITICAL, FINE, WARNING
 
 CONTEXT_MESSAGES: Final = 10
@@ -25,8 +26,7 @@ SMALL_WINDOW: Final = 32_768
 """Tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True, kw_only=True):
     """What is asked for: the `task`, the most `rounds` (0: no limit), the policies that were `named`, the most
     `messages` of a request and characters of a tool result (`length`; 0: no limit, None: the usual one where no policy
     is named, `AUTO`: that where the window is small), the USD that may be spent (None: no limit), and the tools that
@@ -91,8 +91,7 @@ class RequestSize(NamedTuple):
     level: int = FINE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """What came of a run. `messages` are those of the last request and its answer, `estimated` their tokens: what the
     request was foretold to be, and the answer as reported. `edits` are those that each policy made, by name. `usage`
     and `cost` in USD (None where a call has no known price; what is known of it is `least`) are of all calls, those of

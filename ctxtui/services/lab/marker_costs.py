@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.analysis.lab.placed_marks import spelled
@@ -11,7 +14,6 @@ from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable, call_rates
 from ctxtui.services.lab.experiment import run
 
@@ -46,13 +48,14 @@ def _tried(bench: Bench, one: Placing, own: VariantRun, others: dict[str, Varian
     if base is None or not known or len(known) < len(one.tried):
         return one
     made = [
-        replace(tried, cost=known[tried.name], read=_read_share(others[tried.name], one.thread)) for tried in one.tried
+        dataclasses.replace(tried, cost=known[tried.name], read=_read_share(others[tried.name], one.thread))
+        for tried in one.tried
     ]
     made.sort(key=lambda tried: tried.cost)
     least = min(one.own, *(tried.cost for tried in one.tried))
     share = min(base, made[0].cost) / least if least > 0 else 1.0
     plan = one.plan._replace(cost=one.plan.cost * share, bound=one.plan.bound * share)
-    return replace(one, own=base, tried=tuple(made), plan=plan)
+    return dataclasses.replace(one, own=base, tried=tuple(made), plan=plan)
 
 
 def _input_cost(bench: Bench, ran: VariantRun, thread: str) -> float | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.lab.proof import Proof, Trial, proofs
 from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.core.edit import Edit
 from ctxtui.curation.context import Context
-from ctxtui.dataclasses import replace
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.lab.breakpoints import placed_breakpoints

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.marker_trials import tried_markers
 from ctxtui.analysis.call_choice import ChosenCall
@@ -21,7 +24,6 @@ from ctxtui.curation.price.advice import saved_over
 from ctxtui.curation.price.later_calls import charged_as, later_calls, left_by
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.price.rest_of_session import RestOfSession, rest_of_session
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
@@ -32,8 +34,7 @@ from ctxtui.services.lab.marker_costs import marker_rates
 from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class Findings(Struct, frozen=True, kw_only=True):
     """What was found in `thread` up to call `number`, of `calls` in all, what saves most first. `together` is the price
     of all their edits at once (None: there are none); savings overlap, so it is less than their sum. `lacks` says what
     could not be told, and why."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
 from ctxtui.analysis.figures import figures
@@ -15,7 +18,6 @@ from ctxtui.analysis.money.spending import SpendingRow, row_of
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.library.preflight import Preflight, preflight
 from ctxtui.services.study.phase_rules import begun
@@ -24,8 +26,7 @@ NAMED = "named"
 """What the rule is called where phases are the user's own."""
 
 
-@dataclass(frozen=True, slots=True)
-class GrowthReport:
+class GrowthReport(Struct, frozen=True):
     """How a thread grew, where `ahead` leads (None: it has no call), and whether the phases asked about fit."""
 
     growth: Growth

@@ -10,8 +10,9 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related

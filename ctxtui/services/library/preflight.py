@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
 from ctxtui.analysis.cache.misses import misses_of
@@ -26,7 +29,6 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.risk import Risk, risk_of
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import PriceTable, price_call
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -41,8 +43,7 @@ _STAYS = frozenset({"system", "tools", "not_recorded", "reattached"})
 """Categories that a client's compaction leaves: they are no part of the conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """Something a person said that a compaction would put into other words: the `turn` it opened, tokens, first words,
     and the block's digest."""
 
@@ -52,8 +53,7 @@ class Instruction:
     digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preflight:
+class Preflight(Struct, frozen=True, kw_only=True):
     """What `ctxtui preflight` tells. `limits` are the usable share of the window and the client's own compaction, as
     far as they are known; `eaten` the tokens by category that a compaction would replace, `asked` what people said
     in them. `partial` calls of the thread have an answer that is reported in part: of them what is known counts."""
@@ -128,8 +128,7 @@ LEAST = 0.25
 """The share of the usable window that no set of edits goes below: something must be left to go on from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Smallest:
+class Smallest(Struct, frozen=True, kw_only=True):
     """A set of edits: how many of each kind, their `risk`, tokens `before` and `after`, the `target` that was to be
     reached, USD more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
 

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.bill import PARTS
@@ -18,7 +21,6 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import Node
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker, Pieces
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
@@ -39,8 +41,7 @@ _TITLE: Final = 100
 """Characters of a title."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DearBlockDraft:
+class DearBlockDraft(Struct, frozen=True, kw_only=True):
     """A heavy block as it is: its node, the category that it is shown in, the tool that it is a result of ("": of none)
     by its call's id, its tokens, in how many calls it was sent, USD."""
 

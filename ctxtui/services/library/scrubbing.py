@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.masking import Masker
-from ctxtui.dataclasses import replace
 
 
 def scrubbed(session: Session, id_: str, masker: Masker) -> Session:

@@ -6,6 +6,8 @@ from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.call_choice import choose
@@ -25,7 +27,6 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, tokens_of
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed, NotFound, Unreadable
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
@@ -27,8 +28,7 @@ class ToolSize(NamedTuple):
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionSizes:
+class DefinitionSizes(Struct, frozen=True):
     """The definitions of one source for a `model`, heaviest first."""
 
     model: str

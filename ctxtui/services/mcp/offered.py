@@ -9,9 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ctxtui.agent.tools.tool import shortened
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.project.file_block import IMAGE, file_block, image_trouble
 from ctxtui.wire.speech import ResultImage
 
@@ -23,8 +24,7 @@ LONGEST: Final = 64
 _ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
+class OfferedTool(Struct, frozen=True):
     """A tool of `server`: its `own` name there, the model's `name` for it, its `definition` (Anthropic's form)."""
 
     server: str
@@ -33,8 +33,7 @@ class OfferedTool:
     definition: Json
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedText:
+class OfferedText(Struct, frozen=True):
     """A resource or a prompt of a server: what it is called, what it says of itself, and the `arguments` it needs."""
 
     name: str

@@ -8,9 +8,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from msgspec import Struct
+
 from ctxtui.core import block
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass
 from ctxtui.live_database import WHY, in_use
 from ctxtui.project.file_block import BINARY, IMAGE, TEXT, file_block, image_trouble
 from ctxtui.project.named import mentions, spelled
@@ -29,8 +30,7 @@ class NotAttached(CtxtuiError):
     """A file that was named cannot be sent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttachedFile:
+class AttachedFile(Struct, frozen=True, kw_only=True):
     """A file that goes with a message: its name as it was written, its `kind` (``folder`` besides those of
     `project.file_block`), its `form` (``whole``, ``signatures``), its tokens, and what is sent of it."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from msgspec import Struct
+
 from ctxtui.analysis.context_window import running_window
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.window_checks import check_size, check_usable, setting_of, size_of
 from ctxtui.services.counting.books import table_for
@@ -16,8 +17,7 @@ from ctxtui.services.project.model_hub import hub_window
 from ctxtui.tokens.models import ModelCard
 
 
-@dataclass(frozen=True, slots=True)
-class ModelWindow:
+class ModelWindow(Struct, frozen=True):
     """The model `name` with its card; `window` and what of it is `usable` (tokens); `origin` says who told."""
 
     name: str

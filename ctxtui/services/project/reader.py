@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.errors import NotFound
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.live_database import in_use
 from ctxtui.project.file_block import TEXT, file_block
 from ctxtui.project.ignored import FILE, IgnoredPaths
@@ -26,8 +27,7 @@ _TOLD: Final = 100
 """Files between two words on how far it is."""
 
 
-@dataclass(slots=True)
-class ProjectText:
+class ProjectText(Struct):
     """What is in a project's folder `root`: `texts` by path with ``/``; `media` are files that are no text, `large`
     those over `LARGEST`, each with its bytes; `more` says that there are more than 20,000 files, which are not
     listed."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from ctxtui.core import block
 from ctxtui.core.block import TOOL, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.project.budget import CHARACTERS, PARTS, ContextBudget, Warn, warnings
 from ctxtui.project.file_kinds import DATA, KINDS, MEDIA, kind_of
 from ctxtui.project.selection import ProjectFile, Selection, Thresholds, loadable, select
@@ -29,8 +30,7 @@ _ENOUGH = 1_000
 """Tokens of text from which bytes a token are measured."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True, kw_only=True):
     """What a run begins with: its `model` (an id, or a path to its files), `task`, `system` text, `tools` (definitions)
     and the texts of `memory`. `takes` are tokens by name: of ``system``, ``tools``, ``task``, ``answer`` in place of
     what is counted, of anything else what is to go in besides. `window` is that of a model that runs (None: see
@@ -46,8 +46,7 @@ class RunPlan:
     apart: Callable[[Iterable[str]], set[str]] = lambda paths: set()
 
 
-@dataclass(frozen=True, slots=True)
-class CountedProject:
+class CountedProject(Struct, frozen=True):
     """The files of a project, counted. `half` is half of the 90 % interval of all tokens; `rest` are files that are no
     text or too large, by kind: (number, bytes)."""
 
@@ -83,8 +82,7 @@ class CountedProject:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(Struct, frozen=True):
     """What a run would find. `per_token` is bytes of text to a token, measured on the project where it has text."""
 
     budget: ContextBudget

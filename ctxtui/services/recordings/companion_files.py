@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.services.recordings.body_folder import BodyFolder, folders_for
 from ctxtui.services.recordings.file_tail import Tail
 from ctxtui.transcripts.reader import Reader
@@ -23,8 +24,7 @@ _TELLING: Final = 16_384
 """Bytes at the beginning of a file that tell whose it is."""
 
 
-@dataclass(slots=True)
-class CompanionPart:
+class CompanionPart(Struct):
     """A companion file (a subagent's) and the reader that takes it."""
 
     tail: Tail
@@ -33,8 +33,7 @@ class CompanionPart:
     """When it last grew, by the monotonic clock."""
 
 
-@dataclass(slots=True)
-class Folders:
+class Folders(Struct):
     """Where companion files would appear, and what they looked like when last listed. `kin` says of a file whether it
     is a companion, where others have such names too."""
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import CallSeen, Described, Event, Session, Skipped, TipMoved
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.services.config.format_registry import detect, what_is
 from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
 from ctxtui.services.recordings.discover import id_of
@@ -29,15 +30,13 @@ def no_context(head: bytes, name: str, place: str = "") -> NoContext:
     return NoContext(f"no model context: this is {what_is(head, name)}", place=place or name)
 
 
-@dataclass(slots=True)
-class FirstReading:
+class FirstReading(Struct):
     """The state of one reading. `head` are the first bytes of the main file taken so far, at most `HEAD_BYTES`."""
 
     name: str
     form: Format
     session: Session
     reader: Reader
-    _: KW_ONLY
     head: bytes = b""
     id: str = ""
     """The session's id, as far as the recording has told it."""

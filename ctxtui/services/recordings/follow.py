@@ -13,8 +13,9 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 BUSY: Final = 0.025
@@ -31,8 +32,7 @@ _COOLING: Final = 5.0
 """Seconds after which a recording that has not grown counts as resting."""
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedNews:
+class FollowedNews(Struct, frozen=True):
     """Something new of one recording: `news` to be taken, or the `error` that reading it ended in."""
 
     loaded: Loaded
@@ -40,8 +40,7 @@ class FollowedNews:
     error: CtxtuiError | None = None
 
 
-@dataclass(slots=True)
-class _Watch:
+class _Watch(Struct):
     loaded: Loaded
     due: float
     grew: float

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import AnswerGrew, Session, Skipped
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.databases.address import parted
@@ -24,8 +25,7 @@ _LOOKS: Final = 2.0
 """Seconds between two looks for a transcript that is not there yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedPaths:
+class JoinedPaths(Struct, frozen=True):
     """What ctxtui recorded (`wire`), and where the program's own transcript of it is (None: not there, or not yet)."""
 
     wire: Path

@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.services.config.clients import CLIENTS, KnownClient
 from ctxtui.services.recordings.discover import FoundRecording, seen_at
 
@@ -25,8 +26,7 @@ _BY_COMMAND: Final = {command: client for client in reversed(CLIENTS) for comman
 _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in client.packages]
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """A running client: the directory that it runs in, when it began (Unix seconds), the files it holds open, which
     client it is (None: any)."""
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote
 
+from msgspec import Struct, field
+
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
@@ -35,8 +36,7 @@ SHORTEST_PREFIX: Final = 4
 _LISTED: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """What a name stands for: the main file in `path`, the store's id in `stored`, or standard input (neither).
 
     `others` are further recordings in the folder or database that was named, newest first.
@@ -47,8 +47,7 @@ class Named:
     others: tuple[Path, ...] = field(default=())
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
+class Newest(Struct, frozen=True):
     """The newest session of a directory: its id, its client's name, and what opens it."""
 
     id: str

@@ -7,9 +7,10 @@ import os
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 KEPT: Final = 2_000_000
 """Bytes of output that are kept: the first half, and the last."""
@@ -22,8 +22,7 @@ _QUIET: Final = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0",
 """Variables by which programs ask nobody and colour nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(Struct, frozen=True):
     """How a program ended: its exit `code` (negative: the signal), its output, how many bytes of it were left out in
     the middle, the `seconds` it took, and whether it was ended because its time was up. `notes` say what of
     its work was refused."""

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.environment import handed_on
 from ctxtui.services.sandbox.command import CommandResult, limited, run
 from ctxtui.services.sandbox.confinement import SEATBELT, confinement

@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.services.sandbox.view import View, view_of
 
 BWRAP: Final = "bwrap"
@@ -26,8 +27,7 @@ _BWRAP_OWN: Final = (
 UNCONFINED: Final = "not confined: it can do whatever you can"
 
 
-@dataclass(frozen=True, slots=True)
-class Confinement:
+class Confinement(Struct, frozen=True):
     """The way in which programs are confined: `kind` is ``bwrap``, ``sandbox-exec``, ``unshare``, or "" for not at
     all."""
 

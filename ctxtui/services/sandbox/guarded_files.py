@@ -11,15 +11,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.agent.tools.guarded_paths import guarded_names, is_generated, is_repository
-from ctxtui.dataclasses import dataclass
 
 _MOST_NAMES: Final = 20
 """Names that a message holds at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedFiles:
+class GuardedFiles(Struct, frozen=True):
     """Such files and folders (the topmost) that the folder `root` held before a command, by their paths in it, and
     where those lead that are `links`."""
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 _SECONDS: Final = 120
 _ELSEWHERE: Final = Path("/run/ctxtui/git")
@@ -39,8 +39,7 @@ git ls-files -z --stage > "$0/index"
 _PACK: Final = 'git pack-objects -q --stdout --window=0 < "$0/objects" > "$0/pack"'
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(Struct, frozen=True):
     """What a repository refers to: commits by reference, what HEAD names, and each path's lines of the index."""
 
     references: dict[str, str]

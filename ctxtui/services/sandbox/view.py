@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 _SYSTEM: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix/store",
@@ -42,8 +42,7 @@ _PREFIX: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.c
 """What belongs to programs, of the folder in which their folder ``bin`` is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """Where a program runs: in `root`, which it writes but for what is `guarded`. It reads `readable` and `links` of
     the rest, and writes in `fresh` folders, which are empty and go with it. `hidden` is empty inside of `root`, `held`
     are folders of `root` that cannot be renamed. `shown` are further places: what stands there, where, and whether it

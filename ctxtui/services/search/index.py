@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.search import VERSION, words_of
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -25,8 +26,7 @@ _WASTE: Final = 0.5
 """The share of the index that may be about what is gone before it is begun anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionIndexed:
+class SessionIndexed(Struct, frozen=True):
     """One session is indexed, in `pieces`; or it could not be, and why."""
 
     name: str

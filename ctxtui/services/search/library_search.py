@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.content import search
 from ctxtui.analysis.content.search import BlockHits, FirstPlace
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.config.paths import database
@@ -35,8 +36,7 @@ _PLAIN: Final = frozenset(client.source for client in CLIENTS if client.plain)
 _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
 
-@dataclass(frozen=True, slots=True)
-class BlockFilter:
+class BlockFilter(Struct, frozen=True):
     """Which blocks count: of these categories, of a tool whose name holds `tool`. Empty means any."""
 
     categories: frozenset[str] = frozenset()
@@ -49,8 +49,7 @@ class BlockFilter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A block with hits, its `label` (tool, or first words) and the tokens-free facts of its session."""
 
     summary: SessionSummary
@@ -59,8 +58,7 @@ class Hit:
     label: str
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """How the sessions were searched: `indexed` ones that the index ruled out or in, `direct` ones that it does not
     know, and those that could not be read, by name."""
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.content.search import words_of
 from ctxtui.core.errors import BadPattern
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.services.search.pattern import Pattern
 
 MOST_IN_BLOCK: Final = 2000
@@ -22,8 +23,7 @@ _TELL: Final = 0.3
 """Seconds between two reports."""
 
 
-@dataclass(slots=True)
-class Sightings:
+class Sightings(Struct):
     """What is found so far of `pattern`: the hits of each block by digest. `done` says that all blocks are searched,
     `capped` that there are more hits than are kept, `trouble` why the search was given up."""
 

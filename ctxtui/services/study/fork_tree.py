@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.growth.forks import CONTINUED, CallRange, ForkOrigin, lines, origin_from, origin_of
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import stored_name
@@ -17,8 +19,7 @@ from ctxtui.store.rows import SessionRow
 from ctxtui.views.lists.forks import ForkRow
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """What the database knows: where sessions come from, and their rows, both by id."""
 
     origins: dict[str, ForkOrigin]

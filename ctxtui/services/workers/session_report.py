@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.cache.misses import Misses
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.money.statement import Statement
@@ -15,7 +18,6 @@ from ctxtui.core import edit_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
@@ -33,8 +35,7 @@ T = TypeVar("T")
 Made = TypeVar("Made", covariant=True)
 
 
-@dataclass(frozen=True)
-class Report(Generic[Made]):
+class Report(Struct, Generic[Made], frozen=True, dict=True):
     """One kind of report. `work` makes it of a session that is read, under the name that stands for it, and of what in
     it the report is `about` (a thread; "": all). Where the process ends before it answers, `does` says what it was
     doing and `way_out` what to do instead."""

@@ -10,11 +10,12 @@ import sqlite3
 from collections.abc import Iterable
 from itertools import count
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import Place
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, Described, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import replace
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.rows import Priced, sql_text
 from ctxtui.store.sessions import call_rows, session_rows

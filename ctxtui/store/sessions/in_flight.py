@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import dataclass
 from ctxtui.store.errors import explained
 from ctxtui.store.host_process import HostProcess
 from ctxtui.store.leases import living
@@ -27,8 +27,7 @@ from ctxtui.store.schema.damage import decodes
 from ctxtui.store.sessions.listing import find
 
 
-@dataclass(frozen=True, slots=True)
-class InFlightEvent:
+class InFlightEvent(Struct, frozen=True):
     """One event as the writer took it: text, or the raw bytes of an answer; `host` is the token of who wrote it,
     `thread` the line of context that it is of."""
 

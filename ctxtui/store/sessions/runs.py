@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import Struct, field
 
 from ctxtui.core.block import Place
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field
 
 _GROUPS: Final = msgspec.json.Decoder(list[list[int]])
 
@@ -32,8 +32,7 @@ class ContextAt(NamedTuple):
 NOWHERE = ContextAt(None, 0)
 
 
-@dataclass(slots=True)
-class NodeRun:
+class NodeRun(Struct):
     """A stretch of nodes, each the child of the one before; `parent` is the context that the first one continues."""
 
     parent: ContextAt

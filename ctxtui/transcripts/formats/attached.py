@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import AnswerGrew, CallSeen, Described, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.answer_so_far import AnswerSoFar
@@ -38,8 +40,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if head.lstrip().startswith(b'{"' + MARK.encode()) else 0.0
 
 
-@dataclass(slots=True, kw_only=True)
-class _Open:
+class _Open(Struct, kw_only=True):
     """An exchange that has begun."""
 
     exchange: Exchange

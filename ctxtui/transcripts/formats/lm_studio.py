@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen, Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import obj
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
@@ -42,8 +44,7 @@ def reader(tree: Tree) -> WholeReader:
     return WholeReader(tree, _parse)
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(Struct):
     """A request that waits for its answer: packets gather until the stream is finished."""
 
     exchange: Exchange

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart, Fidelity
@@ -12,7 +15,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
@@ -69,8 +71,7 @@ _FIGURES: Final = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "c
 _RESULTS: Final = frozenset({"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"})
 
 
-@dataclass(slots=True)
-class _Meter:
+class _Meter(Struct):
     """What one use of a model has spent so far, by the last report."""
 
     model: str = ""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart
@@ -17,7 +19,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word

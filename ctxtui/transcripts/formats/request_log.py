@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen, Described, Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.conversations import Conversations

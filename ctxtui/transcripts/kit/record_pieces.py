@@ -9,10 +9,11 @@ from itertools import islice
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.kit.lines import TextLine
 from ctxtui.wire.codec import spans
 
@@ -30,8 +31,7 @@ _TRIES: Final = 20
 _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundObject:
+class FoundObject(Struct, frozen=True):
     """A JSON object on line `line`, bytes `start` to `end` of the file.
 
     `raw` is the object, minified where it is JSON, in valid UTF-8. `clean` says that it is canonical, so that its parts
@@ -47,8 +47,7 @@ class FoundObject:
     record: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """Text on line `line` that is no JSON object, and why."""
 
     line: int

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, Item
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.wire.codec import spans
 
 UNHELD: Final = "a changed block stands in the file in another form: as recorded"
@@ -28,8 +29,7 @@ class KeptBlock(NamedTuple):
     at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOrder:
+class ResumeOrder(Struct, frozen=True, kw_only=True):
     """What a writer is asked for: the session in `source` with the context `sent` in the place of `path`.
 
     `session` is that session's id (a source may hold several).
@@ -51,8 +51,7 @@ class ResumeOrder:
     answer_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ResumedFile:
+class ResumedFile(Struct, frozen=True):
     """The new file: its bytes, a line for each thing that it could not carry, the session's `id`, the `name` that the
     file must have ("": any), and the `folder` below the tool's ``sessions`` where the tool looks for it ("": anywhere).
     """
@@ -64,8 +63,7 @@ class ResumedFile:
     folder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeTarget:
+class ResumeTarget(Struct, frozen=True):
     """A tool that sessions are written back for.
 
     `name` is the form's, `source` that of the format which its own recordings are read as. `write` makes the file.
@@ -82,8 +80,7 @@ class ResumeTarget:
     key: str = ""
 
 
-@dataclass(slots=True)
-class ResumePlan:
+class ResumePlan(Struct):
     """What becomes of each place of the raw path: `stands` has the item there (a place without one is dropped),
     `after` the items put in behind a place (-1: in front of everything)."""
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.call import Epoch
-from ctxtui.dataclasses import replace
 
 LAST: Final = 253_370_764_800.0
 """Unix seconds of the year 9999."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.transcripts.kit.resume import ResumedFile
 from ctxtui.wire.translate.turns import Losses
 
@@ -20,8 +21,7 @@ OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranslatedOrder:
+class TranslatedOrder(Struct, frozen=True, kw_only=True):
     """What a new session is made of: a request `body` in the tool's dialect, less what the tool cannot resume with.
 
     `ids` gives random UUIDs, `now` is in Unix seconds, `cwd` is the directory in which the session ran ("": unknown).
@@ -33,8 +33,7 @@ class TranslatedOrder:
     cwd: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Struct, frozen=True):
     """How a context becomes a session of a tool: the `dialect` it speaks, what of a request it resumes with (`kept`,
     which notes what it leaves out), and the file."""
 

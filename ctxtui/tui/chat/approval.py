@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual import events
 
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, width
@@ -17,8 +18,7 @@ KEYS: Final = ("up", "down", "pageup", "pagedown", "home", "end")
 _WHEEL: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
+class Approval(Struct, frozen=True, kw_only=True):
     """What is asked: the `tool`, the real `path` of the file, how the model spelled it, what becomes of the file, why
     it is asked for each time ("": it is not), and the `lines` of it. What is no file but `runs` has in `path` what it
     is, and its input in the lines."""

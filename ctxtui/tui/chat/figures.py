@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.cache import truncated_prompt
-from ctxtui.dataclasses import replace
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import Config
 from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.chat.state import ChatController, ChatState

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ctxtui.dataclasses import replace
+from msgspec.structs import replace
+
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.tui.chat.start_pane import StartPane
 from ctxtui.tui.chat.state import ChatController, ChatState

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from inspect import isawaitable
 from typing import ClassVar, Generic, TypeVar
 
+from msgspec import Struct
 from textual.binding import Binding, BindingType
 from textual.keys import format_key
 
-from ctxtui.dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What a command may ask before it is offered: the focused `pane`, the kind of `row` under its cursor, and `facts`
     about the screen (``follows``, ``several threads`` ...)."""
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.package_data import glossary
 from ctxtui.tui.commands import Command, key_text
 from ctxtui.tui.dialog import Dialog
@@ -41,8 +41,7 @@ _WIDE: Final = 110
 _GAP: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Help:
+class Help(Struct, frozen=True):
     """What the help of a screen is made of: its `commands`, those of them that can be used `now`, the groups that come
     `first` for what one is doing, the commands of `others` by the name of their screen."""
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
 from textual.message import Message
 from textual.screen import Screen
 
-from ctxtui.dataclasses import replace
 from ctxtui.views.model.session_summary import SessionSummary
 
 if TYPE_CHECKING:

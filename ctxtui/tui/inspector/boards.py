@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from msgspec.structs import replace
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from ctxtui.dataclasses import replace
 from ctxtui.tui.lazy import later
 from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.edit import Edit, Target
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -26,8 +28,7 @@ else:
     edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
-@dataclass(frozen=True, slots=True)
-class SizesBefore:
+class SizesBefore(Struct, frozen=True):
     """What a context came to before a key, under `staging` (None: without edits): the tokens of its blocks by node, and
     how many `repairs` there were."""
 

@@ -7,8 +7,9 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import replace
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ATTACHED, HELD
 from ctxtui.tui.inspector.context_edits import ContextEdits

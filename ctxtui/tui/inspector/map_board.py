@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from msgspec.structs import replace
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.message import Message
 
-from ctxtui.dataclasses import replace
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.board import Board
 from ctxtui.views.text.span import Span, Spans

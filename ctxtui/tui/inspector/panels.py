@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
 from textual.widget import Widget
 
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.boards import (
     ContextBoard,
@@ -68,8 +69,7 @@ else:
     this_call, threads = later("ctxtui.views.inspector.this_call"), later("ctxtui.views.inspector.threads")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """What the user wants to see: call `index` (from 0) of `thread`, how each category is `shown`; `state` is the
     header's word for the recording, `behind` the number of calls that came since, where it is live. `only_edits` shows
     only the rows that edits touch; `marks` are the nodes that are marked; a held request leaves by itself in `waits`

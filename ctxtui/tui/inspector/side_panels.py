@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from functools import partial
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.figures import context_size, figures
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import replace
 from ctxtui.services.study.study import Study
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.views.inspector import call_strip, composition, growth_chart, toolset

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
 from textual.message import Message
 
 from ctxtui.core.session import MAIN, AnswerGrew, Event
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.inspector.loader import SessionLoader
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, View
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Following:
+class Following(Struct, frozen=True):
     """Whether the view goes along with a recording that grows, and whether the user said so."""
 
     on: bool

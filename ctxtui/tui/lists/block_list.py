@@ -7,7 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
-from ctxtui.dataclasses import replace
+from msgspec.structs import replace
+
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListHost, ListScreen
 from ctxtui.views.text.signs import MARK

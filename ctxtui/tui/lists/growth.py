@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from msgspec import Struct
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 
 from ctxtui.analysis.growth.feasible import feasible
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of
@@ -40,8 +40,7 @@ _LIST: Final = 5
 """Lines that the list keeps below the sentences: its rule, its head, two rows, the keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class GrowthFigures:
+class GrowthFigures(Struct, frozen=True):
     """What is known at once: the chart of the calls, and the phases with what grew in each."""
 
     chart: StackedChart

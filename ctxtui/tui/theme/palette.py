@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct, field
 from rich.color import Color
 from rich.style import Style
 
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.text.signs import DARK, LIGHT
 
 SIXTEEN: Final = {
@@ -42,8 +42,7 @@ _IN_SIXTEEN: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Palette:
+class Palette(Struct, frozen=True, eq=False, dict=True):
     """One way to turn style words into terminal styles.
 
     `colours` are CSS colours by variable name (empty: attributes only), `special` styles of words that are more than

@@ -7,11 +7,11 @@ from collections.abc import Hashable, Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct, field
 from textual.app import App
 from textual.strip import Strip
 from textual.theme import BUILTIN_THEMES, Theme
 
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.tui.theme.palette import PALETTES, SIXTEEN, Palette
 from ctxtui.views.text.signs import DARK, LIGHT
 
@@ -68,8 +68,7 @@ THEMES: Final = (
 """Every palette as a theme; its variables stand in TCSS under the look book's names (``$cat-user``, ``$hair``)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Look:
+class Look(Struct, frozen=True, eq=False, dict=True):
     """How to paint on one terminal: a palette, and whether only ASCII may be written.
 
     With `keep_wide` ASCII stands for our glyphs and doubtful characters only: the terminal does take UTF-8.

@@ -9,13 +9,14 @@ from functools import partial
 from itertools import chain
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.search import Find
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.core.block import NOT_RECORDED, Block
 from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.category import CATEGORIES
-from ctxtui.dataclasses import dataclass
 from ctxtui.tokens.image import image_size
 from ctxtui.views.blocks import code_text, json_text, markdown
 from ctxtui.views.blocks.body import Body
@@ -32,8 +33,7 @@ _REMOVED: Final = frozenset({"old_string", "old_str", "old"})
 _ADDED: Final = frozenset({"new_string", "new_str", "new"})
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """The lines of a block, made as they are asked for. `total` is their number, None where it is not known; wrapped
     lines go on at column `hang`. The first `lead` lines are about the block: however few are shown, those are. `texts`
     gives the lines anew, without styles, where that is less work."""

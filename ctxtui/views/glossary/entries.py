@@ -6,7 +6,8 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from ctxtui.dataclasses import dataclass, field
+from msgspec import Struct, field
+
 from ctxtui.views.text import signs
 from ctxtui.views.text.signs import Sign
 
@@ -28,8 +29,7 @@ _ONLY: Final[Mapping[str, frozenset[str]]] = {
 """Tables whose signs mean something in some panes only: elsewhere they are bars, rules and arrows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One word: `labels` are all that is written for it on a screen, `signs` how it is drawn, `glyphs` further
     characters; each of these with the panes in which it means this (none: in all). `says` is what it is."""
 
@@ -44,8 +44,7 @@ class Entry:
 _Meaning: TypeAlias = "tuple[Entry, frozenset[str]]"
 
 
-@dataclass(frozen=True, slots=True)
-class Glossary:
+class Glossary(Struct, frozen=True):
     """All entries, found by label and by character."""
 
     entries: tuple[Entry, ...]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.views.glossary.entries import Entry, Glossary
 from ctxtui.views.text import cells
 
@@ -48,8 +49,7 @@ class Region(NamedTuple):
     height: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class Spot(Struct, frozen=True, kw_only=True):
     """`text` of `entry` at cell `x` of line `y`, `width` cells, in line `line` of `pane`. A `figure` is explained by
     what it counts."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought, arrange, matches
 from ctxtui.views.home.totals import Totals, totals
 from ctxtui.views.model.call_owners import CallOwners, counts
@@ -17,13 +19,11 @@ AGAIN: Final = 20.0
 _OF_THE_FILE: Final = ("mtime", "size", "live", "stored", "own_title", "tags", "archived", "subscription")
 
 
-@dataclass(slots=True)
-class Collection:
+class Collection(Struct):
     """All sessions by key. `directory` is where ctxtui was started, `name` how that is written on screen."""
 
     directory: str = ""
     name: str = ""
-    _: KW_ONLY
     archived: bool = False
     """Whether archived sessions are listed."""
     sought: tuple[SessionsSought, ...] = ()

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import MARK
@@ -46,8 +45,7 @@ class HomeRow(NamedTuple):
     home: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HomeColumn(Column[HomeRow]):
+class HomeColumn(Column[HomeRow], frozen=True):
     """A column of Home. Where it needs figures (`figure`) that are not there, it has a dot, and such sessions stand
     last when it sorts; it begins `falling`. ``sessions --json`` has its `value` as `field`, if it has a name there;
     `ctxtui sessions` prints its `text` in `printed` cells, if that is not 0."""

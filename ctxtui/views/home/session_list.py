@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.views.home.columns import HomeRow, sorts, when
 from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import numbers
@@ -28,8 +29,7 @@ class SessionsSought(NamedTuple):
 Entry = Group | SessionsSought | SessionSummary
 
 
-@dataclass(frozen=True, slots=True)
-class ListOrder:
+class ListOrder(Struct, frozen=True):
     """What the reader asked for: a sort (index into `columns.sorts`), its direction, words that must occur."""
 
     sort: int = 0

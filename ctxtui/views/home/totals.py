@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.views.home.columns import read_share
 from ctxtui.views.model.call_owners import CallSums
 from ctxtui.views.text import numbers, sums
 from ctxtui.views.text.span import Span, Spans, merged, width
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class Totals(Struct, frozen=True, kw_only=True):
     """Sums over sessions: `sessions` of them, chosen among `of` (0: all there are), their `calls`, `tokens` in and out,
     `cost` in USD of the calls with a price, `unpriced` calls without one, `partial` ones whose answer is reported in
     part, `input` tokens and those of them that were `read` from a cache."""

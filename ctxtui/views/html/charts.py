@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
+
 from ctxtui.views.html.document import safe
 from ctxtui.views.text import scale
 from ctxtui.views.text.numbers import tokens
@@ -26,8 +27,7 @@ Figure = Callable[[float], str]
 """Writes a figure of an axis."""
 
 
-@dataclass(frozen=True, slots=True)
-class StackPart:
+class StackPart(Struct, frozen=True):
     """One part of each column: its `name`, the class that fills it, and its value in every column."""
 
     name: str
@@ -35,27 +35,23 @@ class StackPart:
     values: Sequence[float]
 
 
-@dataclass(frozen=True, slots=True)
-class LimitLine:
+class LimitLine(Struct, frozen=True):
     """A line across the chart at `value`, with its `name`."""
 
     value: float
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A sign under the column `at` (from 0), and what it means."""
 
     at: int
     sign: str
     says: str
-    _: KW_ONLY
     style: str = "mark"
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """One curve: its `name`, the `letter` that names it on the chart, the class of its line, its values from left to
     right (None: a gap)."""
 

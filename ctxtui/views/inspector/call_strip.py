@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.cache.missed import TTL, Missed
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.call import Call
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.inspector import strip_columns
 from ctxtui.views.inspector.strip_columns import StripColumn, Window
 from ctxtui.views.text import scale
@@ -108,8 +110,7 @@ def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
     return Window(first, first + size - 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class CallStrip:
+class CallStrip(Struct, frozen=True):
     """What the strip draws: the columns in view, the call shown (index in them), the top of its scale in tokens."""
 
     columns: tuple[StripColumn, ...]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
+
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, cropped
 
@@ -18,8 +19,7 @@ _KEYS: Final = (
 _WIDEST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class ChatStart:
+class ChatStart(Struct, frozen=True):
     """Who answers: the `model`, the provider `of` it and the `address` it has. `local`: on this machine; `keeps`: and
     what it is told stays there (a gateway may send it on); `offline`: the embedded provider, which is no model. `why`
     says how it was chosen, `window` is in tokens (0: not known). `usd` are the list prices of a million tokens read and
@@ -28,7 +28,6 @@ class ChatStart:
 
     model: str = ""
     of: str = ""
-    _: KW_ONLY
     address: str = ""
     local: bool = False
     keeps: bool = False

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.residual import residual
 from ctxtui.core.category import CATEGORIES
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.inspector import composition_row
 from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, CategoryPart
 from ctxtui.views.model.scene import Scene
@@ -19,8 +21,7 @@ _FEW = 4
 """Lines of the opened residual in a narrow pane."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Composition:
+class Composition(Struct, frozen=True, kw_only=True):
     """What the context shown is made of. `residual` is what the report holds beyond our figures, `says` what it is, its
     likely cause and since when ("" where that is not known); `half_width` the half of the 90 % interval of our figures
     as a share; `parts` is empty while tokens are being counted. `after` is what the total comes to under staged edits,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.views.text import bars, cells, numbers
 from ctxtui.views.text.signs import NOT_RECORDED, Sign, category_at
 from ctxtui.views.text.span import Span, width
@@ -17,8 +18,7 @@ BAR_FROM: Final = 40
 """Cells from which rows have bars, and shares a decimal."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryPart:
+class CategoryPart(Struct, frozen=True, kw_only=True):
     """One category: `tokens` in the context, `change` since the call before, USD in `this` call and `so_far`.
 
     `shown` is ``line``, ``full`` or ``hidden``: how the transcript shows its blocks. `after` are the tokens under

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.context_window import ContextWindow
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.text import bars, braille, numbers, scale
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, merged
 
 
-@dataclass(frozen=True, slots=True)
-class GrowthChart:
+class GrowthChart(Struct, frozen=True):
     """`tokens` of each call's context in order, the `usable` limit, the index of the call shown, the `window` in force
     there, and at which shares of the way compactions stand."""
 

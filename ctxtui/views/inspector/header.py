@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -22,8 +23,7 @@ _TITLE: Final = 24
 """Cells that a title gets before anything that can go takes them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class Header(Struct, frozen=True, kw_only=True):
     """The header's content. `call` 0: none; `used` None: not known yet; `cost` None: unknown, `priced` False: not yet
     asked. `state` is ``live``, ``following``, ``reading`` or ``recorded``; `fidelity` follows it, or
     how many calls the view is `behind` a live recording. A held request leaves by itself in `waits` seconds.

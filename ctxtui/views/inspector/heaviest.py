@@ -6,8 +6,9 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
@@ -51,8 +52,7 @@ class Heaviest:
         return [node for _, node in self._top]
 
 
-@dataclass(frozen=True, slots=True)
-class HeaviestRow:
+class HeaviestRow(Struct, frozen=True):
     """One row: `usd` is what the block has cost since it entered, None where that is not known (yet)."""
 
     node: int

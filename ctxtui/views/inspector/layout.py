@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass, field
+from msgspec import Struct, field
 
 NARROW: Final = 100
 WIDE: Final = 160
@@ -23,8 +23,7 @@ class Box(NamedTuple):
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wants:
+class Wants(Struct, frozen=True):
     """What panes would like: lines of the composition, of threads and tools (0: nothing to show); `staged` lines of the
     pane of edits, None without any; `coming`: the next call stands in place of this one, `reading`: the transcript has
     the screen for itself."""
@@ -37,8 +36,7 @@ class Wants:
     reading: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The places of all panes that are shown, by name; `map_rows` and `map_scale` say what the map draws, `marks`
     whether the strip has its line of marks, `edge` is the rule over the prompt, None without."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.figures import figures
 from ctxtui.core.call import Call, Fidelity
-from ctxtui.dataclasses import replace
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.composition_row import CategoryPart
 from ctxtui.views.model.scene import Scene

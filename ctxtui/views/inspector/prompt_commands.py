@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.session_events import CallEvent
 from ctxtui.core.category import CATEGORIES, INDEX
-from ctxtui.dataclasses import dataclass
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "turn": ("turn",),
@@ -35,31 +36,27 @@ def next_event(events: Sequence[CallEvent], number: int, kind: str, step: int) -
     return next((event for event in here if event.kind != "turn"), here[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Go:
+class Go(Struct, frozen=True):
     """To the call of that number."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Seek:
+class Seek(Struct, frozen=True):
     """To the next event of a kind, or the one before it."""
 
     kind: str
     step: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Show:
+class Show(Struct, frozen=True):
     """Show only these categories (indices), or with `hide` all but these; none of them: all."""
 
     categories: frozenset[int] = frozenset()
     hide: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """What could not be understood, and what could."""
 
     message: str

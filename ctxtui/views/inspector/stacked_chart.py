@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.growth import PARTS, RESIDUAL, Growth
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.inspector.strip_columns import axis, stacked_cell
 from ctxtui.views.text import bars, cells, scale, signs
 from ctxtui.views.text.signs import MARK, Sign
@@ -18,8 +19,7 @@ AXIS: Final = 5
 _RESIDUAL: Final = Sign("residual", "░", "?", "hair")
 
 
-@dataclass(frozen=True, slots=True)
-class StackedChart:
+class StackedChart(Struct, frozen=True):
     """`parts` of each call in order (tokens by name, see `analysis.growth.growth.PARTS`), the `window` in force, the
     index of the call shown (-1: none), and the indices of calls in front of which the context was cut."""
 

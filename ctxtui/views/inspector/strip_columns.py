@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import KW_ONLY, dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.views.text.scale import short
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, merged
@@ -25,8 +27,7 @@ enough to be looked for."""
 _WEIGHT: Final = (0.1, 1.25, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class StripColumn:
+class StripColumn(Struct, frozen=True):
     """One call in the strip: `read`, `write`, `fresh` in tokens, its `marks` by name (`MARKS_BY_RANK`).
 
     `forecast` marks the call that is not yet made, drawn in accent. `usd` is what it cost, None where unknown. Of its
@@ -36,7 +37,6 @@ class StripColumn:
     read: float
     write: float = 0
     fresh: float = 0
-    _: KW_ONLY
     marks: tuple[str, ...] = ()
     forecast: bool = False
     usd: float | None = None

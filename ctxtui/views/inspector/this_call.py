@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.cache.missed import TTL
 from ctxtui.analysis.session_events import told
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 from ctxtui.pricing.price import Cost
 from ctxtui.views.model.scene import Scene, is_unreported, proof
 from ctxtui.views.text import bars, cells, narrow, numbers, safe_text
@@ -22,8 +23,7 @@ COMPACT: int = 3
 _TOKENS_END = 17
 
 
-@dataclass(frozen=True, slots=True)
-class CallPart:
+class CallPart(Struct, frozen=True):
     """One part of the call: `tokens` None where the report does not tell."""
 
     name: str
@@ -34,8 +34,7 @@ class CallPart:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThisCall:
+class ThisCall(Struct, frozen=True, kw_only=True):
     """What is known of the call shown. `cost` None: no price is known; `priced` False: not asked yet.
 
     `uncached` is what the same call would have cost without a cache, `facts` are short texts about time and end,

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.growth.thread_tree import Kin, Size, ordered
 from ctxtui.analysis.money.spending import row_of
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session, Thread
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.pricing.price import Cost
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThreadRow:
+class ThreadRow(Struct, frozen=True, kw_only=True):
     """One thread: `depth` below the main one, the calls it made, the tokens of its last call and of its largest (None:
     not known yet), what it cost in USD (None: not known), which is the least where calls are `lacking` a price or the
     end of their answer, and whether it is worked out."""
@@ -34,8 +35,7 @@ class ThreadRow:
     priced: bool = False
 
 
-@dataclass(slots=True)
-class _Sum:
+class _Sum(Struct):
     """What is known of a thread's first `calls` calls: the largest that was `reported`, and those
     without a report."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.tool_definitions import PREFIXING
 from ctxtui.analysis.content.tools import (
     DEFERRED,
@@ -17,7 +19,6 @@ from ctxtui.analysis.content.tools import (
     totals,
     used,
 )
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers, safe_text, sums
 from ctxtui.views.text.span import Span
@@ -27,8 +28,7 @@ STATE: Final = {LOADED: "", DEFERRED: "deferred", FOUND: "found", UNKNOWN: "not 
 """What is said of a definition's state; the normal case is not marked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Toolset:
+class Toolset(Struct, frozen=True):
     """All servers with their tools, how many tools are defined, how many of them were never called; `source` is the
     recording's format."""
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.heavy_groups import HeavyGroup
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.curation.price.advice import Advice
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED, category_at
@@ -40,8 +41,7 @@ _RESERVED: Final = ((160, 80), (0, 16))
 """(from this width on, cells that are left for the cut), so that nothing moves when it is found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhySoBig:
+class WhySoBig(Struct, frozen=True, kw_only=True):
     """What is known of it: the composition, its `groups` (the heaviest first; None: not known yet) and the `cut` that
     saves most (None: none is known), which `key` stages."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import cells, numbers, safe_text, sums
@@ -26,8 +28,7 @@ WORD: Final = {
 """Why a block could go, in two or three words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeated:
+class Repeated(Struct, frozen=True):
     """A repeat with the `tokens` of its block, its category, and where the other one stands: its turn and the block's
     place in the context, from 1 (0: none)."""
 

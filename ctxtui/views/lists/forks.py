@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForkRow:
+class ForkRow(Struct, frozen=True, kw_only=True):
     """A session, or a line of the thread shown: `depth` below the root of the tree, `last` of those beside it. `words`
     name it, `after` is the call (from 1) that it went on from (0: from none), `calls` says which calls or how many,
     `age` is in seconds (None: unknown). `here` marks the session that is open. Enter opens `target` (a path or a stored

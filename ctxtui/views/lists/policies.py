@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.views.lists.advice import STYLE
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.grid import fitted
@@ -18,8 +19,7 @@ from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.staged_pane import paid, payback
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """A setting of a policy: its `value` as it is written, and what it means."""
 
     name: str
@@ -27,8 +27,7 @@ class Setting:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Proposed:
+class Proposed(Struct, frozen=True, dict=True):
     """What a policy would do besides what stands already: its new `edits`, tokens `freed` (None: not worked out yet),
     the `share` of the usable window that the context would fill (None: unknown), USD more `once` and `per_call` at the
     `moment` that is cheapest (None: unknown), after how many later calls it `pays_back`. `stands` are the ids of its
@@ -37,7 +36,6 @@ class Proposed:
     name: str
     about: str
     settings: tuple[Setting, ...] = ()
-    _: KW_ONLY
     edits: tuple[Edit, ...] = ()
     freed: int | None = None
     share: float | None = None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.model.preview import tool_label
 from ctxtui.views.text import cells, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
@@ -16,8 +17,7 @@ from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.hits import STYLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spotted:
+class Spotted(Struct, frozen=True, kw_only=True):
     """A block with hits in the session `target` (a path or stored id) called `title`.
 
     Call `call` (from 1) of `thread` is the first to have it, None where none has yet. The characters from `at` to `end`
@@ -37,8 +37,7 @@ class Spotted:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class SearchProgress:
+class SearchProgress(Struct, frozen=True):
     """One more session is searched: `done` of `total`, `direct` of which the index does not know; its `found` blocks.
     `trouble` ends the search."""
 
@@ -49,8 +48,7 @@ class SearchProgress:
     trouble: str = ""
 
 
-@dataclass(slots=True)
-class FoundSession:
+class FoundSession(Struct):
     """A session with hits, called `title`; its blocks below it, the first `FEW` of them until it is `opened`."""
 
     target: str
@@ -59,8 +57,7 @@ class FoundSession:
     opened: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """Stands for the blocks of a session that are not listed."""
 
     session: FoundSession

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass, field
+from msgspec import Struct, field
+
 from ctxtui.views.model.session_summary import SAMPLES, CallSpent, SessionSummary
 
 
@@ -46,8 +47,7 @@ def _figures_of(call: CallSpent) -> tuple[float, ...]:
     return call.calls, call.tokens, call.cost or 0.0, call.unpriced, call.partial, call.input, call.read
 
 
-@dataclass(slots=True)
-class CallOwners:
+class CallOwners(Struct):
     """Who owns which call. Sessions come and go; of several with one call the one with its fullest report owns it, of
     equal ones the first.
 

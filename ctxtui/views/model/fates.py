@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.edit import USER
-from ctxtui.dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
+class Fate(Struct, frozen=True, kw_only=True):
     """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
     its message's header where it is the first part; the `mark` of its row by name, whether it is `out`, whether only a
     `repair` took it, and who did it. `stays` are the tokens of that header where it is sent without the block."""

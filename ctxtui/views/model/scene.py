@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns, turns_of
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.views.text import numbers
 
 _GOES_ON = frozenset({"ctxtui", "attached"})
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from ctxtui.pricing.price import Cost
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """What the Inspector shows now.
 
     `calls` are those of `thread`, `index` (from 0) is the one shown. `events` are the thread's, `costs` holds a `Cost`
@@ -39,17 +39,16 @@ class Scene:
     book: Book
     running: RunningTotals
     thread: str
-    _: KW_ONLY
     calls: Sequence[Call]
     index: int
     figures: CallFigures
     limits: ContextWindow
+    turns: Turns
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
     missed: Mapping[int, Missed] = field(default_factory=dict)
     partial: bool = False
-    turns: Turns
 
     @property
     def session(self) -> Session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.tool_costs import ToolCosts
@@ -75,8 +75,7 @@ class CallSpent(NamedTuple):
     calls: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSummary:
+class SessionSummary(Struct, frozen=True, kw_only=True):
     """What Home shows of one session.
 
     From names and file times alone (`known` False) the fields up to `group` are filled, the figures are not yet

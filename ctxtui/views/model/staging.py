@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -18,7 +18,6 @@ from ctxtui.curation.apply.applied import Applied, BlockChange, Insert
 from ctxtui.curation.price.price_tag import Breakage
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.sent_blocks import SentBlocks
-from ctxtui.dataclasses import replace
 from ctxtui.views.model.fates import Fate, FoundFates, Step
 from ctxtui.views.model.scene import Scene
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.analysis.growth.growth import PARTS, RESIDUAL
 from ctxtui.core.category import CATEGORIES
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.views.html import charts
 from ctxtui.views.html.charts import LimitLine, Mark, StackPart
 from ctxtui.views.html.document import foot, head, safe, table
@@ -25,8 +26,7 @@ MOST_PHASES: Final = 60
 """Phases that the table has; more are said to be there."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedCall:
+class ReportedCall(Struct, frozen=True):
     """What one call was reported to read, write and send fresh (None: no report), what it cost in all (USD; None: not
     known; the least where its answer is reported in part, `partial`), and why it missed the cache ("": it did not)."""
 
@@ -36,8 +36,7 @@ class ReportedCall:
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedBlock:
+class ReportedBlock(Struct, frozen=True):
     """A heavy block: its `category`, `label` and first `words`, tokens, in how many calls it stood, USD for that."""
 
     category: str
@@ -48,8 +47,7 @@ class ReportedBlock:
     usd: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedSession:
+class ReportedSession(Struct, frozen=True, kw_only=True):
     """What the document says of one session. `facts` are short texts, `growth` and `found` those of its main thread,
     `calls` that thread's calls, `parts` the bill as (name, USD, tokens), `usd` its sum (None: no price is known).
     `number` is the call that it is about (0: all)."""
@@ -79,8 +77,7 @@ class ReportedSession:
         return max((call.tokens for call in self.growth.growth.calls), default=0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportPage:
+class ReportPage(Struct, frozen=True, kw_only=True):
     """The whole document: sessions in order, those that are told in a row only (`rest`), how much is masked and what
     that found, files that could not be read with the reason."""
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.category import INDEX
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.html.document import foot, head, safe
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign
@@ -19,8 +20,7 @@ _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedBlock:
+class SharedBlock(Struct, frozen=True, kw_only=True):
     """One block of the page: its `category` index, `label` and `text` as the model read it, its tokens, and images in
     it as (media type, base64). `read` is False for a block that the provider took out."""
 
@@ -34,8 +34,7 @@ class SharedBlock:
     images: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedCall:
+class SharedCall(Struct, frozen=True, kw_only=True):
     """What the page is made of. `facts` are short texts under the title, `total` the context's tokens and `method` how
     they were obtained, `residual` the total less the blocks', `body` the request's JSON text ("" where it cannot be
     told), `lost` what of the context the body could not say, `masked` a line per kind of thing that was masked."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from ctxtui.dataclasses import KW_ONLY, dataclass
+from msgspec import Struct
+
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
@@ -19,15 +20,13 @@ BODY: Final = 8
 """The column at which an opened block's text begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """Widths in cells: `text` takes what is left; `bar`, `call` and `cost` are 0 where they are not shown. While edits
     are `staged`, `before` is the column of what a block had (0 where it is not shown)."""
 
     width: int
     text: int
     bar: int = 0
-    _: KW_ONLY
     call: int = 0
     cost: int = 0
     staged: bool = False

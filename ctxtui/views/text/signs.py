@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ctxtui.core.category import CATEGORIES, INDEX
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -22,8 +23,7 @@ ATTACHED: Final = NOT_RECORDED + 1
 """The category index of what a client attached again after a compaction and did not record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """How one thing is drawn: `glyph`, its `letter` in ASCII, its `style`, the `name` shown, the number `key`."""
 
     name: str

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Generic, TypeVar
 
-from ctxtui.dataclasses import KW_ONLY, dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.views.text import cells
 from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.span import Span, Spans, padded, width
@@ -16,8 +18,7 @@ ORDERED: Final = " ↓"
 """Behind the head of the column that a list is ordered by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[Row]):
+class Column(Struct, Generic[Row], frozen=True):
     """A column `name`, `width` cells wide; 0 is the one column that takes what the others leave, `least` cells or more.
 
     `cell` draws a row's spans in so many cells; what is too long ends in ``…``. `sum` says what its figure is made of,
@@ -30,7 +31,6 @@ class Column(Generic[Row]):
     width: int
     cell: Callable[[Row, int], Span | Spans]
     align: str = "right"
-    _: KW_ONLY
     gap: int = 0
     from_width: int = 0
     below: int = 0
@@ -58,8 +58,7 @@ class Column(Generic[Row]):
         return Span(fit(span.text, room), span.style)
 
 
-@dataclass(frozen=True, slots=True)
-class Table(Generic[Row]):
+class Table(Struct, Generic[Row], frozen=True):
     """Lines of `columns`. The cursor's mark takes `mark` cells before them (0: there is none), `tail` blanks end one;
     heads are drawn in `style`, the one of the order in ``ink`` with `ordered_by` behind it. Where `instead` says
     something of a row, that stands in place of all its columns but the first."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import UNREADABLE
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import replace
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.call_charge import Charge, KnownCharge
 from ctxtui.views.model.scene import Scene, shown_category

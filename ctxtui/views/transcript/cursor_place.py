@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ctxtui.dataclasses import dataclass
+from msgspec import Struct
+
 from ctxtui.views.transcript.context_rows import ContextRows
 from ctxtui.views.transcript.row_index import RuleRow
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from ctxtui.views.model.staging import New
 
 
-@dataclass(frozen=True, slots=True)
-class CursorPlace:
+class CursorPlace(Struct, frozen=True):
     """What the cursor stands on: the `node` of a block (0: what is not recorded), the block that an edit puts in
     (`new`; with a `node` where it was sent already), or a `rule` between blocks. None of them where there are no rows,
     or nobody went to the rule."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, kind_of
 from ctxtui.core.edit_log import DISCARD, REDO, EditsInForce
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
@@ -36,8 +37,7 @@ class Blocks(NamedTuple):
         return self.name(found[0]) if len(found) == 1 else f"{len(found):,} blocks"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedEdits:
+class StagedEdits(Struct, frozen=True, kw_only=True):
     """What a key staged: the edits `made`, the tokens that their blocks had `before` and that the request is smaller by
     (`gained`; None while it is being counted), how many other blocks the provider makes go with them (`repairs`), and
     how many were `left` as they are, with the reason (`why`)."""

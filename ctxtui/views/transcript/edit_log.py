@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.edit import APPLY, LEAVE, REVERT, WAIT, Edit, Target
 from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT
 from ctxtui.core.edit_log import EXPIRY, MISS, standing, waiting
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans, width
@@ -19,8 +20,7 @@ _WORDS = {APPLY: "applied", WAIT: "set to wait", LEAVE: "went out", REVERT: "tak
 _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request misses"}
 
 
-@dataclass(frozen=True, slots=True)
-class EditRow:
+class EditRow(Struct, frozen=True):
     """One entry of the log: what stands of it is ``staged``, ``waiting``, ``applied``, ``taken back``, or "" for
     entries that apply others, let them wait or take them back."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.category import INDEX
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid, fitted
 from ctxtui.views.text.signs import CATEGORY
@@ -32,8 +34,7 @@ def category_of(kind: str) -> int:
     return INDEX["tool_call"] if kind.endswith(_CALLS) else INDEX["assistant"]
 
 
-@dataclass(slots=True)
-class LiveBlock:
+class LiveBlock(Struct):
     """One block of the answer so far."""
 
     kind: str
@@ -47,8 +48,7 @@ class LiveBlock:
         return category_of(self.kind)
 
 
-@dataclass(slots=True)
-class LiveAnswer:
+class LiveAnswer(Struct):
     """The answer that is coming in, block by block; `note` says what is waited for where nothing came yet."""
 
     blocks: dict[int, LiveBlock] = field(default_factory=dict)

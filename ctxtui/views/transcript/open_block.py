@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.block_cache import Readings, Recent
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span, Spans
@@ -25,8 +26,7 @@ MORE: Final = 8
 """By how much more of an opened block is shown each time more is asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenBlock:
+class OpenBlock(Struct, frozen=True):
     """How a block is open: at most `lines` of it, as JSON where `raw`; its text from character `start` on where that is
     not None."""
 

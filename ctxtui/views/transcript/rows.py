@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.call import Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.preview import Preview
@@ -44,8 +46,7 @@ _SIGN_OF_RULE: Final = {
 _WORD_OF_RULE: Final = {"model": "", "resume": "resumed", "client": "client changed", "rewind": "rewound"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptRow:
+class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
     `words` are label and text, cut to the room there is; `weight` (tokens) is what the bar shows; `call` is the number

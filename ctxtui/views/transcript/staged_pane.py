@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.curation.price.rest_of_session import RestOfSession
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.model.scene import proof
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, narrow, numbers, safe_text
@@ -23,8 +24,7 @@ _FAR: Final = 99_950
 """Calls, rounded to 100k, that no session comes to."""
 
 
-@dataclass(frozen=True, slots=True)
-class MomentPrice:
+class MomentPrice(Struct, frozen=True):
     """What applying costs at one moment: `name` and a `hint` at when that is, USD `once` and for each later call
     (None: not known), and after how many calls it has paid for itself (0: at once, None: never)."""
 
@@ -35,8 +35,7 @@ class MomentPrice:
     pays_back: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingEdits:
+class WaitingEdits(Struct, frozen=True):
     """How many edits wait for which `moment` (the name of a price), and the seconds `left` until then (None: not
     known, or not to be foreseen)."""
 
@@ -59,8 +58,7 @@ def countdown(seconds: int) -> str:
     return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedPane:
+class StagedPane(Struct, frozen=True, kw_only=True):
     """What the pane shows. `usable` is the limit in tokens (0: not known), `moments` the prices, `chosen` one of them,
     `cheapest` the one that costs least once, `waits` the edits that wait for one, `dialect` the provider's dialect that
     the result was held against; `warnings` are short texts, each with what it is about; `asleep` are edits whose target

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.wire.codec.spans import Member, close, malformed, members, read, skip
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.parts import shape
@@ -16,8 +18,7 @@ from ctxtui.wire.parts import shape
 BOM: Final = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class MemberText:
+class MemberText(Struct, frozen=True):
     """One member: the text `before` it, its key with quotes, the text around its colon, its value's text.
 
     `raw` is None where a section stands.
@@ -34,8 +35,7 @@ class MemberText:
         return str(canonical.loads(self.key))
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """Every member of a body, and the text after the last one."""
 
     entries: tuple[MemberText, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.block import UNREADABLE
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import WirePart
@@ -15,8 +16,7 @@ GENERATIONS: Final = 8
 """Bodies that an element may be missing from before it is forgotten: interleaved conversations keep theirs."""
 
 
-@dataclass(slots=True)
-class Element:
+class Element(Struct):
     """One element of a section: its text in the body, its parts, and a style known to write it so."""
 
     raw: str

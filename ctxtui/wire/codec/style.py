@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NoReturn
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json, Number
-from ctxtui.dataclasses import dataclass
 from ctxtui.wire.codec.spans import skip
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -22,8 +23,7 @@ _OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
 _SHORT: Final = {0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class Style(Struct, frozen=True, kw_only=True):
     """One way to spell JSON.
 
     `comma` and `colon` stand between items and after keys, `indent` is the step of an indented style ("" for none),

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import BlockContent, Media, read, read_value
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, OLLAMA, RESPONSES, join_item
 from ctxtui.wire.input_items import AGENT_ITEM, NAMESPACE, TOOLS_ITEM
 from ctxtui.wire.parts import Piece
@@ -68,8 +70,7 @@ class TurnPart(NamedTuple):
         return self.reading.call_id
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct):
     """What one side said without a break: `role` as the source has it, `side` is assistant, user or tool."""
 
     role: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.forecast import usage_of
@@ -13,7 +14,6 @@ from ctxtui.core import block
 from ctxtui.core.call import ESTIMATED_INPUT, Call
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cached_by
 from tests.analysis.sessions import Script, book

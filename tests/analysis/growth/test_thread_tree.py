@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import CallSeen, Session, ThreadSeen
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost
 from tests.cases.sessions import Story, with_subagents
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.lab.deviation import WITHIN
 from ctxtui.analysis.lab.recorded import simulated_calls
@@ -16,7 +17,6 @@ from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Session
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of, run
 from ctxtui.services.recordings.open import load

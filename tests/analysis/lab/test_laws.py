@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import lacking
@@ -23,7 +24,6 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of
 from ctxtui.tokens.weights import tokens
@@ -162,8 +162,9 @@ def test_a_policy_that_does_nothing_is_as_recorded(dialect: str, seed: int) -> N
 
 def test_its_own_report_is_not_looked_at() -> None:
     """A call whose report is absurd comes to what its blocks come to."""
+    from msgspec.structs import replace
+
     from ctxtui.core.session import CallSeen
-    from ctxtui.dataclasses import replace
 
     def contexts(times: int) -> list[int]:
         session = grown(long_run(5, turns=3), "anthropic", Random(5), wire=False)

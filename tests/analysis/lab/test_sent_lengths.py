@@ -6,13 +6,13 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.lab.variant import StagedEdits, Variant
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.curation.context import Context
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of, run
 from tests.analysis.lab.recordings import COUNTER, START, grown

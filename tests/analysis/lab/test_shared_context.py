@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.lab.shared_context import SharedContext
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of
 from tests.analysis.lab.recordings import COUNTER, grown

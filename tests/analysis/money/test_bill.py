@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.analysis.cache.missed import CONTENT, TTL
 from ctxtui.analysis.figures import figures
@@ -16,7 +17,6 @@ from ctxtui.core import block
 from ctxtui.core.call import ANSWER_LEAST, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost, known_usd, price_call
 from tests.analysis.money_cases import MODEL, agent, billed_session, counted
 from tests.analysis.sessions import Script

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import fields, replace
 
 from ctxtui.analysis.money.limits import Figures, Limits, against, as_fields, figures_of, longest_block, verdicts
 from ctxtui.core import block
 from ctxtui.core.call import Fidelity
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import fields, replace
 from tests.analysis.money_cases import MODEL, agent, billed_session
 from tests.analysis.sessions import Script
 

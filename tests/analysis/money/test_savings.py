@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.savings import (
@@ -27,7 +28,6 @@ from ctxtui.core.block import Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import call_rates
 from tests.analysis.money_cases import MODEL, agent, billed, contexts, costs_of, counted, missed, usages
 from tests.analysis.sessions import Script

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen, Described, Happened, TipMoved
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.store.rows import SourceInfo

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.cache.prompts import message_before
 from ctxtui.cache.prefix_key import Prefixes, RequestEnds
@@ -31,7 +32,6 @@ from ctxtui.curation.price.edited_prompt import edited_prompt
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, PriceQuestion, PriceTag, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import price
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules

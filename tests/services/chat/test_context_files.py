@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
@@ -16,7 +18,6 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import replace
 from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.context_files import ContextFiles
@@ -44,7 +45,7 @@ def desk(tmp_path: Path) -> Path:
 
 def settings(tmp_path: Path, **given: object) -> Config:
     found = config(tmp_path)
-    return replace(found, settings=replace(found.settings, **given))  # type: ignore[arg-type]
+    return replace(found, settings=dataclasses.replace(found.settings, **given))  # type: ignore[arg-type]
 
 
 def categories(host: Host, head: int) -> Counter[str]:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
 from ctxtui.agent.turn import TurnPhase
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
-from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.store.sessions.in_flight import in_flight
 from ctxtui.store.store import Store

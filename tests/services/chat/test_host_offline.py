@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
@@ -13,7 +15,6 @@ from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import BREAKPOINT, REPLACE
 from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
-from ctxtui.dataclasses import replace
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
 from ctxtui.offline.local.servers import Local, LocalModel
@@ -146,7 +147,7 @@ async def test_armed_policies_work_before_each_request_and_externalized_content_
     (work / "lean.toml").write_text('armed = true\n[[policy]]\nuse = "externalize_large"\nsize = 2000\n')
     with offline() as running:
         settings = config(tmp_path)
-        changed = replace(settings, settings=replace(settings.settings, profile="lean.toml"))
+        changed = replace(settings, settings=dataclasses.replace(settings.settings, profile="lean.toml"))
         host = Host(ModelChoice("anthropic", "offline", running.url), changed, work)
         overlay = ThreadEdits()
         host.overlay = lambda: overlay

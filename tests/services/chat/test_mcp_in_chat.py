@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
-from ctxtui.dataclasses import replace
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from tests.services.chatting import Chat, Served, answer, chat, provider, text, use
 from tests.services.mcp.small_server import png

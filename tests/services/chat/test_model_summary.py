@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import replace
 from ctxtui.offline import offline
 from ctxtui.offline.anthropic import validate
 from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoint
@@ -79,13 +79,17 @@ def test_the_agent_is_asked_behind_its_whole_context(tmp_path: Path) -> None:
 
 def test_an_agent_whose_context_would_be_refused_is_not_asked(tmp_path: Path) -> None:
     context = long_talk().context
-    held = replace(ready(context), applied=Applied(context, refused="no message would be left"))
+    held = dataclasses.replace(ready(context), applied=Applied(context, refused="no message would be left"))
     with pytest.raises(CtxtuiError, match="no message"):
         request(partner(ANTHROPIC), config(tmp_path), part(context), held)
     parted = apply(context, [make(DROP, [context.target(result(long_talk(), 2))])], rules_for(ANTHROPIC))
-    broken = replace(parted, changes={p: c for p, c in parted.changes.items() if c.before.kind == "tool_use"})
+    broken = dataclasses.replace(
+        parted, changes={p: c for p, c in parted.changes.items() if c.before.kind == "tool_use"}
+    )
     with pytest.raises(CtxtuiError, match="would refuse"):
-        request(partner(ANTHROPIC), config(tmp_path), part(context), replace(ready(context), applied=broken))
+        request(
+            partner(ANTHROPIC), config(tmp_path), part(context), dataclasses.replace(ready(context), applied=broken)
+        )
 
 
 @pytest.mark.parametrize("dialect", [ANTHROPIC, CHAT, RESPONSES])

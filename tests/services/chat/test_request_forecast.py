@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.request_forecast import Foreteller

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.agreement import ALIKE, UNCHANGED, WORSE, agreements, load_bearing
@@ -18,7 +19,6 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.dataclasses import replace
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.playback import Playback, Recorded
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint

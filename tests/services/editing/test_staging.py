@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import random
 import re
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, following
@@ -17,7 +19,6 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
-from ctxtui.dataclasses import replace
 from ctxtui.offline import offline
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
@@ -293,7 +294,7 @@ def test_the_pane_keeps_its_columns_apart_its_last_cell_free_and_its_sentences_w
         ),
         asleep=2,
     )
-    kept = replace(pane, staging=replace(pane.staging, breakage=None), known=True)
+    kept = replace(pane, staging=dataclasses.replace(pane.staging, breakage=None), known=True)
     assert any(plain(line).startswith(" breaks nothing") for line in lines(kept, room, 40))
     assert not any("…" in plain(line) for line in lines(kept, room, 40))
     shown = [plain(line) for line in lines(pane, room, 40)]

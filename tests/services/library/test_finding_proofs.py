@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding
@@ -29,7 +30,6 @@ from ctxtui.curation.price.later_calls import later_calls
 from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
 from ctxtui.curation.price.rest_of_session import LaterCall
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by

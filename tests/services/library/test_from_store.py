@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.core.edit import APPLY, Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Described, Session
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary

@@ -7,11 +7,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import QuotaReport
-from ctxtui.dataclasses import replace
 from ctxtui.services.library.totals.spending import TOOL, totals_by
 from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from textual.message import Message
 
-from ctxtui.dataclasses import replace
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary
@@ -66,7 +67,7 @@ def test_what_is_not_as_it_was_is_not_remembered(home: Path) -> None:
     with (place / f"{first.id}.jsonl").open("ab") as file:
         file.write(b"\n")
     assert {one.id for one in remembered(listed(), settings).values()} == {one.id for one in own[1:]}
-    assert remembered(listed(), replace(settings, usable_share=0.31)) == {}
+    assert remembered(listed(), dataclasses.replace(settings, usable_share=0.31)) == {}
     assert as_remembered(first, {"calls": "many"}) is None
 
 

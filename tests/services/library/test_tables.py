@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import replace
 from ctxtui.services.library import parquet as written
 from ctxtui.services.library.parquet import ParquetFolder
 from ctxtui.services.library.tables import TABLES, TableRows, tables_of

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 import uvicorn
+from msgspec.structs import replace
 
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.config import load
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.mcp_servers import McpServer, parse_server

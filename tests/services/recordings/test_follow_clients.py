@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import replace
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines, subagent

@@ -8,12 +8,12 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import replace
 from ctxtui.services.attach.forking.recorded_answers import answers_of
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings

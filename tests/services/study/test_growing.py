@@ -9,10 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Session, TipMoved, threads_of
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.recordings.open import load

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.core.block import Block
 from ctxtui.core.session import MAIN, CallSeen, TipMoved
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import Counter

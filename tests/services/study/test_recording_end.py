@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.session import Session
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open import load

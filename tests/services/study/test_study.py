@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen, Session
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.study.study import Study

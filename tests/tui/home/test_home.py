@@ -8,12 +8,12 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import replace
 from ctxtui.tui.home.loader import ReadingQueue, SessionsListed
 from ctxtui.tui.home.screen import HomeScreen
 from ctxtui.tui.messages import Open

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.core.session import Session
 from ctxtui.curation.price.price_tag import Breakage
-from ctxtui.dataclasses import replace
 from ctxtui.tui.inspector.screen import SessionScreen
 from ctxtui.views.text.span import plain
 from ctxtui.views.transcript import staged_pane

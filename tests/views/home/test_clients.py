@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from ctxtui.dataclasses import replace
 from ctxtui.services.config.clients import CLIENTS, places_of
 from ctxtui.views.home import columns
 from ctxtui.views.home.preview import growth

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.cli.manage.sessions import _rows, _table
-from ctxtui.dataclasses import replace
 from ctxtui.tui.home.commands import NextSort
 from ctxtui.views.home import columns
 from ctxtui.views.text.span import Span, plain

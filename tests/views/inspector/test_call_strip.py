@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from ctxtui.dataclasses import replace
 from ctxtui.views.inspector import growth_chart, strip_columns
 from ctxtui.views.inspector.growth_chart import GrowthChart
 from ctxtui.views.inspector.strip_columns import StripColumn

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from ctxtui.dataclasses import replace
 from ctxtui.views.inspector.chat_start import ChatStart, lines
 from ctxtui.views.text.span import width
 

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.analysis.content.tools import ToolUse
 from ctxtui.analysis.context_window import COMPACTION, WORDS, ContextWindow
@@ -19,7 +20,6 @@ from ctxtui.core.call import ANSWER_LEAST, Call, EpochStart
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.pricing.price import Cost
 from ctxtui.views.glossary.arithmetic import of_call
 from ctxtui.views.inspector import call_strip, composition, header, this_call, threads

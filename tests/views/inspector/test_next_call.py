@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.cache.next_call import Coming
-from ctxtui.dataclasses import replace
 from ctxtui.views.inspector.next_call import lines, notes, sentence
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, plain, width

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from ctxtui.analysis.context_window import ContextWindow
-from ctxtui.dataclasses import fields
 from ctxtui.views.inspector import header, this_call
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import ThisCall
@@ -37,7 +36,9 @@ WHAT = Header(
     ],
 )
 def test_the_record_stands_in_the_header_where_it_fits(room: int, told: str) -> None:
-    drawn = header.draw(Header(**{f.name: getattr(WHAT, f.name) for f in fields(WHAT)} | {"record": (97, 98)}), room)
+    drawn = header.draw(
+        Header(**{name: getattr(WHAT, name) for name in WHAT.__struct_fields__} | {"record": (97, 98)}), room
+    )
     assert told in plain(drawn) and width(drawn) == room
     assert told or "right" not in plain(drawn)
     assert "forecast" not in plain(header.draw(WHAT, room))

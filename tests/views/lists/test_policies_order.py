@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ctxtui.core.edit import make
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.dataclasses import replace
 from ctxtui.views.lists.policies import TABLE, Proposed, ordered
 from ctxtui.views.text.span import plain
 

@@ -8,6 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.analysis.cache.what_if import Replay
@@ -24,7 +27,6 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag, price_tag
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.attach.desk.request_desk import Foretold, LeavingRequest, PreparedRequest
 from ctxtui.services.config.policy_registry import chosen_steps
 from ctxtui.services.config.settings import Settings
@@ -45,8 +47,7 @@ _SESSIONS: Final = 4
 """Recordings that are kept open."""
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     """A recording that is read on as it grows, its figures so far, and its edits."""
 
     loaded: Loaded
@@ -66,8 +67,7 @@ class _Kept:
         return self.book.session
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaving:
+class _Leaving(Struct, frozen=True):
     """A request: what was asked, what it holds, and where that ends in the tree of its session."""
 
     asked: LeavingRequest

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 
@@ -20,8 +21,7 @@ MOST: Final = 20.0
 """Seconds that a request waits for what is to be known of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Foretold:
+class Foretold(Struct, frozen=True):
     """A request before it leaves: its input in `tokens`, what it will cost in `usd` with a typical answer (None: no
     price is known), and why it will miss the cache ("": it will not)."""
 
@@ -30,8 +30,7 @@ class Foretold:
     miss: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingRequest:
+class LeavingRequest(Struct, frozen=True, kw_only=True):
     """A request as it is asked about: the file that its session is recorded in, its thread, and when it would leave
     (`at`, Unix seconds). `policies` names policies and files of profiles, `given` their settings as ``key=value``."""
 
@@ -45,8 +44,7 @@ class LeavingRequest:
     settings: Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedRequest:
+class PreparedRequest(Struct, frozen=True, kw_only=True):
     """What was found: the request `foretold` under the edits that are applied by now (None: nobody can tell, and `why`
     not), what became of edits that waited and of policies in words (`done`), and what went wrong with them."""
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.attach.gate import Gate, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.http_exchange.sender import sender_of, side_call
 
 
-@dataclass(slots=True)
-class ForkGate:
+class ForkGate(Struct):
     """Answers from `answers` what says the same as then; all else is decided by `live`. A thread that has said
     something else, or has gone by the fork, is live from there on."""
 

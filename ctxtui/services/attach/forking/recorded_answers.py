@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.block import Item
 from ctxtui.core.call import BY_TRANSCRIPT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, Malformed, NotFound
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import dataclass
 from ctxtui.offline.playback import Said, said
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.formats.attached import NAME
@@ -33,8 +34,7 @@ _LEFT_OUT: Final = frozenset(
 """Headers of an answer that are of its way, not of what it says."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAnswer:
+class RecordedAnswer(Struct, frozen=True):
     """An answer of HTTP/1.1 as it is given again, and the `number` of its call in the thread that is forked (0: it is
     of another thread, or beside the conversation)."""
 
@@ -165,8 +165,7 @@ def _exchanges(path: Path) -> list[AnsweredExchange]:
     return sorted(found, key=lambda one: one.begun)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredExchange:
+class AnsweredExchange(Struct, frozen=True, kw_only=True):
     """An exchange, its answer as it is given again, the line at which it `begun`, and the id of its response where it
     went over a WebSocket ("" elsewhere)."""
 

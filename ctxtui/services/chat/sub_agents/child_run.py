@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import ChildResult, ChildTask
@@ -16,7 +19,6 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import replace
 from ctxtui.services.agent_tools.agent_tools import AgentTools
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import ChatNews
@@ -126,7 +128,7 @@ class ChildRun:
         assert teller is not None
         found = await asyncio.to_thread(teller.foretell, draft, self._host.clock(), self._thread)
         # Who starts several at once lets them miss.
-        held = held_because(found, replace(settings, hold_on_miss=False))
+        held = held_because(found, dataclasses.replace(settings, hold_on_miss=False))
         if held:
             return held
         await asyncio.to_thread(self._pay)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
-from ctxtui.dataclasses import replace
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.chat.request_edits import Edited

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from threading import Event
 from typing import Final
 
-from ctxtui.dataclasses import replace
+from msgspec.structs import replace
+
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.process_pool import answers, processors

@@ -7,9 +7,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merged
 from ctxtui.analysis.money.totals import NOTHING, SessionTotals, added
-from ctxtui.dataclasses import replace
 from ctxtui.views.model.call_owners import once
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 

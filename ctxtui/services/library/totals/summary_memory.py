@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Final, get_type_hints
 
 import msgspec
+from msgspec.structs import replace
 
 from ctxtui import __version__
 from ctxtui.analysis.labels.labelling import Labelling
@@ -15,7 +16,6 @@ from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import QuotaReport
-from ctxtui.dataclasses import asdict, fields, replace
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -53,8 +53,8 @@ def place_of(seen: SessionSummary) -> tuple[str, int]:
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
     """What is remembered of a session."""
-    told = {one.name: getattr(summary, one.name) for one in fields(summary) if one.name not in _OF_THE_FILE}
-    return {**told, "tools": [asdict(tool) for tool in summary.tools]}
+    told = {name: getattr(summary, name) for name in summary.__struct_fields__ if name not in _OF_THE_FILE}
+    return {**told, "tools": [msgspec.structs.asdict(tool) for tool in summary.tools]}
 
 
 def as_remembered(seen: SessionSummary, kept: Json) -> SessionSummary | None:

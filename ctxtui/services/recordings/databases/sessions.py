@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Several
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.services.recordings.databases.address import MARK, is_database
 from ctxtui.services.recordings.databases.sources import Wanted, reading, tables_of
 from ctxtui.transcripts.kit.fields import at, moment, one_line, word
@@ -29,8 +31,7 @@ _CHAIN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseSession:
+class DatabaseSession(Struct, frozen=True, kw_only=True):
     """A session as the columns of its database tell it.
 
     `source` is the format's name, `parent` the session of the same database that began it or that it goes on from ("":

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Event, TipMoved
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import replace
 
 _TELLING: Final = 40
 """Characters from which on a part of an answer tells it from others: a heading in an answer cuts it in the chat

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.aider.chat_history import NAME
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
@@ -38,8 +40,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.96 if (len(lines) > 1 and lines[1].rstrip("\r") == _RULE) or first.group(1) == "LLM RESPONSE" else 0.8
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(Struct):
     """The lines under one header. `line` is the header's number, `start` its byte."""
 
     asks: bool

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.call import COUNTED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.bodies.pairs import Pair
 from ctxtui.transcripts.formats.bodies.shapes import answer_dialect, dialect, is_answer, is_count, is_message
 from ctxtui.transcripts.formats.bodies.values import Text
@@ -32,8 +34,7 @@ _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "o
 _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallContext:
+class CallContext(Struct, frozen=True, kw_only=True):
     """The context of a call: its `items`, and the `skeleton` where the request's own bytes are known. `whole` says
     that nothing of the request is missing, `name` is what an id can be made of, `previous` the response it goes on
     from."""

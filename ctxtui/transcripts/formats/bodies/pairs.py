@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.formats.bodies.shapes import BodyShape, is_answer, is_count, is_message, sort_of
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit.fields import listed, moment, obj, word
@@ -33,8 +35,7 @@ _ENDED: Final = ("ended_at", "end_time", "endTime", "completed_at", "finished_at
 _DEPTH: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """What a record holds of a call. `request` is the body (None where there is none), `exact` whether its text is
     what was sent. `messages` stand instead where only those are known. `answer` is a JSON value, or the text of
     an event stream."""

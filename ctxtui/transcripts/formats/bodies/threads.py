@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, part_of
@@ -22,8 +24,7 @@ LABEL: Final = 60
 _SYSTEM: Final = frozenset({"system", "developer"})
 
 
-@dataclass(slots=True, kw_only=True)
-class BodyThread:
+class BodyThread(Struct, kw_only=True):
     """One conversation: its calls in order, and the messages of its last request."""
 
     number: int

@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
-from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
@@ -27,8 +28,7 @@ INTO: Final = frozenset({"messages", "input", "tools", "functions", "system", "i
 _BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """One JSON value: its text, which begins on line `line` (1-based), at byte `start` of the file.
 
     An object comes with its `members` walked, a list with its `items`, anything else with neither. Bytes that are no

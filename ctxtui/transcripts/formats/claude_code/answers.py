@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core import block
 from ctxtui.core.block import Item, message_place
 from ctxtui.core.call import FRONT_RECORDED, Call
@@ -12,7 +14,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code.call_so_far import CallSoFar, Sent, first_facts
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, ContentPart
 from ctxtui.transcripts.formats.claude_code.message_chain import (

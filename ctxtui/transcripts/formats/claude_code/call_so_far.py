@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.answer_least import least_tokens
 from ctxtui.core.call import (
     ANSWER_LEAST,
@@ -20,7 +22,6 @@ from ctxtui.core.call import (
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, said_at
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
@@ -30,14 +31,12 @@ _NO_TIME: Final = 0.5
 """Seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them;
     `front_whole`: both are known), and
     where it is on record its context, what spells it, when it was sent (Unix seconds) and what else the record says."""
 
     front: int = ROOT
-    _: KW_ONLY
     front_whole: bool = True
     head: int | None = None
     skeleton: Skeleton | None = None

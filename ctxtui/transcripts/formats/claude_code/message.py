@@ -7,12 +7,11 @@ from sys import intern
 from typing import Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct, field
 
 from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.usage import NO_REPORT, Report, report, report_of
@@ -24,8 +23,7 @@ SYNTHETIC: Final = "<synthetic>"
 """The model of a message that the client wrote itself: no call."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContentPart:
+class ContentPart(Struct, frozen=True):
     """A content part: its block, the id of the call it makes and the id of the call it answers ("" if none)."""
 
     block: Block
@@ -33,13 +31,11 @@ class ContentPart:
     answers: str = ""
 
 
-@dataclass(slots=True)
-class ClaudeMessage:
+class ClaudeMessage(Struct):
     """The message of a record. `string`: its content is one string."""
 
     role: str
     parts: list[ContentPart] = field(default_factory=list)
-    _: KW_ONLY
     id: str = ""
     model: str = ""
     stop: str = ""
@@ -213,8 +209,7 @@ SUMMARY = "summary"
 INTERRUPTED = "[Request interrupted by user"
 
 
-@dataclass(slots=True)
-class Spoken:
+class Spoken(Struct):
     """What a user record says: results of calls, other blocks, and the words a person said in it; `leaves`: with one
     of them a person left the client."""
 

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.call import EpochStart
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import KW_ONLY, dataclass
 
 PASSING: Final = "passing"
 """A point that adds nothing: progress, hooks, a record of a message that stands elsewhere."""
@@ -41,7 +42,7 @@ class Anchor:
     head: int = ROOT
     began: EpochStart | None = None
     tokens_before: int = 0
-    _: KW_ONLY
+    _: standard.KW_ONLY
     used: bool = False
     trigger: str = ""
     results: tuple[Item, ...] = ()
@@ -61,7 +62,7 @@ class ApiResponse(Anchor):
     """
 
     id: str = ""
-    _: KW_ONLY
+    _: standard.KW_ONLY
     asked: Point | None = None
     context: int = ROOT
     waiting: int = 0
@@ -73,8 +74,7 @@ class ApiResponse(Anchor):
         return [tree[node].block for node in tree.path(self.head, self.context)[start:]]
 
 
-@dataclass(slots=True, eq=False)
-class Point:
+class Point(Struct, eq=False):
     """A record's place in the chain: `anchor`, and the point `up` that it follows below the same anchor.
 
     `items` are what the record adds to the context (`rendered`: an attachment as it was sent), `root` the result that
@@ -86,7 +86,6 @@ class Point:
     anchor: Anchor
     up: Point | None = None
     kind: str = PASSING
-    _: KW_ONLY
     items: tuple[Item, ...] = ()
     order: int = 0
     at: float | None = None

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit.fields import one_line, plain
 
@@ -25,8 +27,7 @@ _PICTURE: Final = 20_000
 _HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
 
 
-@dataclass(slots=True)
-class About:
+class About(Struct):
     """Gathers what describes the session; `news` gives it once, when it has changed."""
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
@@ -105,16 +106,14 @@ def named_window(model: object) -> int:
     return LONG_CONTEXT if isinstance(model, str) and "[1m]" in model.lower() else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A call that spawns a subagent: the thread that made it and what it is for."""
 
     thread: str = MAIN
     description: str = ""
 
 
-@dataclass(slots=True)
-class Tasks:
+class Tasks(Struct):
     """Who spawned which subagent: by the prompt's words, or by the agent's id in the call's result."""
 
     _calls: dict[str, Task] = field(default_factory=dict)

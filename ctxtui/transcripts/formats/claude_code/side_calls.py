@@ -12,11 +12,12 @@ from functools import lru_cache
 from operator import add
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.core.call import IN_ALL, SUM, Call, Fidelity
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.wire.usage import further_passes, pass_id
 
 SIDE: Final = "side calls"

@@ -6,13 +6,12 @@ import re
 from typing import Final
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, Struct
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, Event, Happened
-from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.formats.claude_code import messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
@@ -187,8 +186,7 @@ def passing(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]
     return events + state.move(thread, state.add(record, state.threads.parent(record, thread, starts=False), PASSING))
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """The data of a progress record; `record` is the subagent's record in it, None for anything else."""
 
     type: str = ""

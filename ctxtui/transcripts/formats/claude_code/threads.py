@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
@@ -144,8 +145,7 @@ _DATE: Final = re.compile(r"[-@]20\d{6}\b.*")
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
-@dataclass(slots=True)
-class ClaudeThread:
+class ClaudeThread(Struct):
     """A line of context. `tip` is its last point in the file's order, `last` the answer to its last call.
 
     `process` tells clients apart that wrote the records (session id, version); `input` and `call` are the reported
@@ -155,7 +155,6 @@ class ClaudeThread:
     """
 
     id: str = MAIN
-    _: KW_ONLY
     tip: Point | None = None
     head: int = ROOT
     last: Anchor | None = None

@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Annotated, Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.fields import count
 from ctxtui.wire import usage
 
@@ -19,8 +19,7 @@ _EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "i
 """Keys of a usage report that a call keeps as they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """A message's usage: what it means (None where it is empty, or an estimate), and what a call keeps of it as it is.
 
     `estimated` is tokens of input, where it is an estimate; else 0.

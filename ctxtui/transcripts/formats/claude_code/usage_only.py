@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.answer_least import least_tokens
@@ -16,7 +17,6 @@ from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.core.session import CallSeen, Event
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.claude_code import message
 from ctxtui.transcripts.formats.claude_code.answers import PROVIDER, Answers, began
 from ctxtui.transcripts.formats.claude_code.call_so_far import Sent, extra_of, later

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, WINDOW, Call, Epoch, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field, replace
 from ctxtui.transcripts.formats.codex.usage import Counts, missing
 from ctxtui.transcripts.kit.timestamps import completed, seconds, shrunk
 
 
-@dataclass(slots=True, kw_only=True)
-class Calls:
+class Calls(Struct, kw_only=True):
     """The call in progress and what the next one will be.
 
     `answered` and `spoken` say that a tool or a person answered since: what the model writes then is another call

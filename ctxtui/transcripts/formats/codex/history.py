@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct, field
+
 from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.codex import items
 
 SYSTEM = Place("system")
 _KEPT_ROLES = frozenset({"user", "developer", "system"})
 
 
-@dataclass(slots=True)
-class History:
+class History(Struct):
     """The context so far: `head` in `tree`. `turns` are the contexts before each thing a person said."""
 
     tree: Tree

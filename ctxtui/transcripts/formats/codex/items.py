@@ -6,11 +6,11 @@ import re
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit import raw_block
 from ctxtui.wire.grammars import item_role, split_item
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM
@@ -47,8 +47,7 @@ class _Head(msgspec.Struct):
 _head: Final = msgspec.json.Decoder(_Head)
 
 
-@dataclass(slots=True, kw_only=True)
-class CodexMessage:
+class CodexMessage(Struct, kw_only=True):
     """One item: its blocks, whether the model wrote it, and what tells it apart (a provider's id, "" for none).
 
     `words` are what a person said in it; `asks` says that what was said there is to be answered; `base` that it holds

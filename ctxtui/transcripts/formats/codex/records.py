@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import dataclass
 
 META: Final = "session_meta"
 ITEM: Final = "response_item"
@@ -23,8 +22,7 @@ TYPES: Final = frozenset({META, ITEM, "turn_context", EVENT, "compacted", USAGE}
 _OLD: Final = "old"
 
 
-@dataclass(slots=True)
-class CodexRecord:
+class CodexRecord(Struct):
     """One record. `payload` is its JSON text, canonical if `clean`; `timestamp` is ISO text ("" for none)."""
 
     type: str

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from ctxtui.core.block import Item
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.codex.records import META
 from ctxtui.transcripts.formats.codex.resume_line import RolloutLine, Slot, lines_of, made_item, written
 from ctxtui.transcripts.formats.codex.resume_usage import Size, reported

@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct, field
 
 from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.records import COPIED_LINES, EVENT, ITEM, META, decode
 from ctxtui.transcripts.kit.record_pieces import FoundObject
@@ -23,8 +23,7 @@ _SPOKEN: Final = {"assistant": "output_text"}
 _BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", "latest_token_usage_record"})
 
 
-@dataclass(slots=True, eq=False)
-class Slot:
+class Slot(Struct, eq=False):
     """One item of a context in the file: its JSON, the digests of its blocks, and what is put in before it.
 
     `pieces` are its header and its parts, which edits take out; none for an item that is one block. An item without
@@ -68,8 +67,7 @@ class Slot:
         return {**value, items.PASSTHROUGH: {**told, **beside}}
 
 
-@dataclass(slots=True, kw_only=True)
-class RolloutLine:
+class RolloutLine(Struct, kw_only=True):
     """One line: its bytes, its type, the items it holds (a compaction holds many), the `kind` of event that it is, and
     what stands behind it."""
 

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
@@ -15,7 +16,6 @@ from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls
 from ctxtui.transcripts.formats.codex.history import History

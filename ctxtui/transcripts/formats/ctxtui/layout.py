@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import fields
+
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import QuotaReport, Usage
-from ctxtui.dataclasses import MISSING, fields
 from ctxtui.transcripts.kit.fields import money
 from ctxtui.transcripts.kit.timestamps import LAST
 from ctxtui.wire.codec.check_skeleton import check
@@ -38,7 +39,7 @@ KNOWN: Final = {
 }  # fmt: skip
 """Each line's members, by its first one, which tells what the line is."""
 
-_USAGE: Final = {f.name: f.default for f in fields(Usage) if f.default is not MISSING}
+_USAGE: Final = {f.name: f.default for f in fields(Usage)}
 _COUNTED: Final = 1 << 53
 """No figure is as large: up to here every whole number is one of floating point, too."""
 _TIMES: Final = ("started", "first_byte", "ended")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Call, EpochStart, Fidelity
@@ -12,7 +15,6 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.formats.inspect_ai import messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
@@ -22,8 +24,7 @@ from ctxtui.transcripts.kit.outcomes import words
 from ctxtui.transcripts.kit.timestamps import shrunk
 
 
-@dataclass(frozen=True, slots=True)
-class SharedParts:
+class SharedParts(Struct, frozen=True):
     """What the records of a sample refer to instead of saying it again."""
 
     attachments: dict[str, Json]

@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.formats.opencode import parts as spelled
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.kit.chat_messages import spoken
@@ -26,8 +27,7 @@ _STEP: Final = ("step-start", "step-finish")
 _LATER: Final = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCodeMessage:
+class OpenCodeMessage(Struct, frozen=True):
     """A message of the record: `info` is what stands beside its `parts`."""
 
     info: dict[str, Json]

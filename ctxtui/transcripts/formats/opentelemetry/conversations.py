@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, replace
 from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.attributes import text
 from ctxtui.transcripts.formats.opentelemetry.model_call import ModelCall
@@ -28,8 +30,7 @@ _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "g
 _SHOWN: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadKey:
+class ThreadKey(Struct, frozen=True):
     """What tells one thread from another: the conversation, the agent, and where neither is named the first words or
     the trace. `outer` is the agent's span around an agent that another one runs."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.opentelemetry import messages
 from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, first, text, tokens
 from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan, SpanEvent
@@ -62,8 +63,7 @@ def is_call(span: OtelSpan) -> bool:
     return operation(span) in _CALLS
 
 
-@dataclass(frozen=True, slots=True)
-class SpanContent:
+class SpanContent(Struct, frozen=True):
     """What was asked and answered, as far as attributes and events tell. `follows` is the answer that the request names
     as the one before it."""
 
@@ -73,8 +73,7 @@ class SpanContent:
     response: str = ""
 
 
-@dataclass(slots=True)
-class ModelCall:
+class ModelCall(Struct):
     """The spans that tell of one call, the one that tells most first."""
 
     spans: list[OtelSpan]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.conversations import NAME, Traces
 from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, OtelSpan, is_flat, is_otlp, spans_in

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, attributes_of, plain
 from ctxtui.transcripts.kit.fields import at, moment, obj, objects, word
 
@@ -15,8 +16,7 @@ _NANO, _MICRO, _LAST = 1e17, 1e14, 1e20
 _IDS: Final = ("trace_id", "traceId", "span_id", "spanId", "trace.id")
 
 
-@dataclass(frozen=True, slots=True)
-class SpanEvent:
+class SpanEvent(Struct, frozen=True):
     """Something that happened in a span: `body` is what a log record says beside its attributes."""
 
     name: str
@@ -25,14 +25,12 @@ class SpanEvent:
     at: float | None = None
 
 
-@dataclass(slots=True)
-class OtelSpan:
+class OtelSpan(Struct):
     """One operation. Times are Unix seconds; `error` is "" for one that did not fail; `line` is where it stands."""
 
     id: str
     trace: str = ""
     parent: str = ""
-    _: KW_ONLY
     name: str = ""
     scope: str = ""
     started: float | None = None
@@ -45,8 +43,7 @@ class OtelSpan:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class LogEvent:
+class LogEvent(Struct, frozen=True):
     """A log record that belongs to a span."""
 
     span: str

@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, part_of
 from ctxtui.transcripts.kit.fields import count, listed, obj, word
 from ctxtui.transcripts.kit.record_pieces import FoundObject
@@ -56,14 +57,12 @@ def resume(order: ResumeOrder) -> ResumedFile:
     return ResumedFile(b"".join(draft.lines(id_)), losses(lost), id_, name)
 
 
-@dataclass(slots=True, eq=False)
-class PiEntry:
+class PiEntry(Struct, eq=False):
     """One entry: its bytes and value, the digests of its blocks, the new value of its message or summary (None: as it
     is), what is put in before it, whether it goes."""
 
     raw: bytes
     value: dict[str, Any]
-    _: KW_ONLY
     digests: list[str] = field(default_factory=list)
     parts: list[Any] | None = None
     changes: dict[str, Any] = field(default_factory=dict)

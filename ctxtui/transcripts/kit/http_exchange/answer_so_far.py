@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.fields import obj
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
@@ -12,8 +13,7 @@ from ctxtui.wire.sse import EventParser
 from ctxtui.wire.stream import StreamReader
 
 
-@dataclass(slots=True)
-class AnswerSoFar:
+class AnswerSoFar(Struct):
     """The answer to one request. `feed` takes more of its stream; what is no stream of a known API says nothing until
     it is whole."""
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart, Fidelity, Skeleton
@@ -13,7 +15,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.transcripts.kit.http_exchange import google
@@ -27,8 +28,7 @@ OWN_WORDS: Final = re.compile(
 """How a text begins that a client says for itself in a person's place."""
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(Struct):
     """What servers keep: items by the id that a later request names them with."""
 
     contexts: dict[str, tuple[Item, ...]] = field(default_factory=dict)
@@ -42,8 +42,7 @@ class _Held:
         return self.contexts.get(name, ()), name
 
 
-@dataclass(frozen=True, slots=True)
-class LinePlace:
+class LinePlace(Struct, frozen=True):
     """Which thread a request is of, and what that is called; `parent` is the thread that began it. What is asked
     `aside` is no line of context: each request there begins anew."""
 

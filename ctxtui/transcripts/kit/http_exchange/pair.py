@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 
 _HOSTS: Final = (
     ("anthropic.com", "anthropic"),
@@ -28,8 +29,7 @@ _OLLAMA: Final = ("/api/chat", "/api/generate")
 _BETAS: Final = "anthropic-beta"
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """`request` and `response` are bodies as sent (decompressed; empty where there was none), `status` the HTTP
     status (0: not recorded). Times are Unix seconds. `line` is where the recording has it (1-based, 0: unknown),
     `extra` what the recording says beyond."""
@@ -38,7 +38,6 @@ class Exchange:
     response: bytes = b""
     url: str = ""
     method: str = "POST"
-    _: KW_ONLY
     status: int = 0
     started: float | None = None
     first_byte: float | None = None

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
-from ctxtui.dataclasses import dataclass
 from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
 
 TITLE: Final = "title"
@@ -29,8 +30,7 @@ _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _CLIENTS: Final = {"claude-cli": "claude code", "codex": "codex"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
+class Sender(Struct, frozen=True, kw_only=True):
     """`session` and `thread` are the client's own ids ("" where it tells none; `MAIN` for its main line), `parent` is
     the thread that began this one, `label` what the client calls it. `client` and `version` are as the client
     signs."""

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import dataclass
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
@@ -31,8 +32,7 @@ CLIPBOARD = 74_000
 """Bytes that common terminals take into the clipboard at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Went:
+class Went(Struct, frozen=True):
     """How a context left: what is `copied`, the `command` that goes on with it ("": none), the `place` where it is,
     what it went `without`, and the `folder` in which the command is to be typed ("": any)."""
 

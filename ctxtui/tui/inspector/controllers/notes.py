@@ -10,10 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.dataclasses import replace
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import BLOCK, NOTES, QUESTION
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess

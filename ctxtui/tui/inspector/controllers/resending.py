@@ -9,10 +9,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import dataclass
 from ctxtui.services.config.config import Config
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
@@ -40,8 +41,7 @@ class Asks(Protocol):
         """The configuration under which models are asked."""
 
 
-@dataclass(frozen=True)
-class _Offer:
+class _Offer(Struct, frozen=True, dict=True):
     """A request that may be sent, and to whom."""
 
     one: Resend

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
-from ctxtui.dataclasses import dataclass
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
@@ -30,8 +31,7 @@ else:
     manual_edits = later("ctxtui.curation.manual_edits")
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """A text that can be written anew, and what stages another one in its place."""
 
     text: str

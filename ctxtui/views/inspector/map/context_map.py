@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from ctxtui.core.tree import ROOT
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.inspector.map import raster
 from ctxtui.views.model.call_charge import Charge
 from ctxtui.views.model.scene import Scene
@@ -15,8 +16,7 @@ from ctxtui.views.text.signs import NOT_RECORDED
 from ctxtui.views.text.span import Span, Spans
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextMap:
+class ContextMap(Struct, frozen=True, kw_only=True):
     """What the map draws: `shown` is the category at each pixel, `extent` the tokens that all pixels stand for,
     `segments` and `marks` the track, `here` the token of the block under the cursor. With edits staged, `own` are the
     places of their breakpoints and `break_at` is the token where the prefix ends. `limit` says which limit is in

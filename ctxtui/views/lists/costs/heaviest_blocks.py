@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.analysis.content.duplicates import Repeat, stale
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.dataclasses import dataclass
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
@@ -31,8 +32,7 @@ _REASON: Final = 13
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 
 
-@dataclass(frozen=True, slots=True)
-class HeavyBlock:
+class HeavyBlock(Struct, frozen=True):
     """A block with its category; `usd` is what it has cost since it entered, None where that is not known; `context`
     are the tokens of the context that it stands in, `stale` says why it is a stale result ("": it is none)."""
 

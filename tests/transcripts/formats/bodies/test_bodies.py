@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
-from ctxtui.dataclasses import replace
 from ctxtui.transcripts.formats.bodies.reader import BodiesReader
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import encode

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
@@ -17,7 +18,6 @@ from ctxtui.core.call import Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.request_log.records import (
     BLOB,
     SHAPE,
@@ -42,22 +42,19 @@ _MODEL: Final = "model"
 _MARKER: Final = "cache_control"
 
 
-@dataclass(slots=True, eq=False)
-class SentMessage:
+class SentMessage(Struct, eq=False):
     """A message of a request after those before it (`up`); `count` is how many there are with it. `head` is the node
     where the context ends, `lost` the hash of the message that the file does not hold, where one was not found."""
 
     up: SentMessage | None
     hash: str
     count: int
-    _: KW_ONLY
     head: int = _UNKNOWN
     lost: str = ""
     next: dict[str, SentMessage] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class ClaudeRequest:
+class ClaudeRequest(Struct, kw_only=True, eq=False):
     """A request as a record names it. `last` is its last message, None where the request that it goes on from is not
     in the file (`lost`: its id). `answered` says that an answer names it, `fresh` that it goes on from no other."""
 
@@ -73,8 +70,7 @@ class ClaudeRequest:
     answered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilt:
+class Rebuilt(Struct, frozen=True):
     """A request's context, what spells it, and what else the record says of it."""
 
     head: int

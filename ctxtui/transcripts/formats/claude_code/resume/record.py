@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import of
 from ctxtui.core.call import MAKER
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, said
 from ctxtui.transcripts.formats.claude_code.records import decode
@@ -33,8 +34,7 @@ _FEW: Final = 12
 """Hex digits of a record's uuid that name a new answer."""
 
 
-@dataclass(slots=True)
-class SourceRecord:
+class SourceRecord(Struct):
     """One record of the source: its bytes as they stand, its value, the digests of the blocks it holds and which of
     them answer which call (part -> call id).
 
@@ -44,7 +44,6 @@ class SourceRecord:
 
     raw: bytes
     value: dict[str, Any]
-    _: KW_ONLY
     digests: list[str] = field(default_factory=list)
     answers: dict[int, str] = field(default_factory=dict)
     removed: bool = False

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.block import Item
-from ctxtui.dataclasses import dataclass, field
 from ctxtui.transcripts.formats.claude_code.resume.record import SourceRecord
 from ctxtui.transcripts.kit.resume import matched, told
 
@@ -18,8 +19,7 @@ _OPEN: Final = "<system-reminder>"
 _CLOSE: Final = "</system-reminder>"
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Struct):
     """`found` gives the record and part (both 0-based) of places of the path; `beside` the further records that a place
     was made of."""
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.written.request import (
     Ending,
     WrittenRequest,
@@ -28,8 +29,7 @@ REQUEST: Final = ".request.json"
 RESPONSE: Final = ".response.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexLine:
+class IndexLine(Struct, frozen=True, kw_only=True):
     """A line of the index: one answer, the files of it and of its request, and the record that holds it."""
 
     at: float | None = None
@@ -43,20 +43,17 @@ class IndexLine:
     response: str = ""
 
 
-@dataclass(slots=True)
-class WrittenExchange:
+class WrittenExchange(Struct):
     """A request and its answer as files tell them, before or beside any transcript. `id` is the call's."""
 
     id: str
-    _: KW_ONLY
     line: IndexLine | None = None
     request: WrittenRequest | None = None
     response: dict[str, Json] | None = None
     order: int = 0
 
 
-@dataclass(slots=True)
-class TranscriptCall:
+class TranscriptCall(Struct):
     """A call of the transcript: where its context ends (texts of the client's left out), and in which order it came."""
 
     id: str
@@ -64,8 +61,7 @@ class TranscriptCall:
     order: int
 
 
-@dataclass(slots=True)
-class _Standing:
+class _Standing(Struct):
     """Requests and calls that stand after the same answer."""
 
     requests: list[str] = field(default_factory=list)

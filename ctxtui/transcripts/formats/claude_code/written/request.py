@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct, field
+
 from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.dataclasses import KW_ONLY, dataclass, field
 from ctxtui.transcripts.formats.claude_code.attachments import mark_of
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY
 from ctxtui.transcripts.kit.fields import obj, word
@@ -37,8 +38,7 @@ _COMPACTION: Final = re.compile(
 _REMINDER: Final = "<system-reminder>"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Where a context stands: `answer` names the last answer in it ("" where there is none), `results` are the ids of
     the calls that were answered since, `texts` what was said since, `parts` how many blocks came since."""
 
@@ -96,8 +96,7 @@ def upwards(tree: Tree, head: int) -> Iterator[Item]:
         head = node.parent
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRequest:
+class WrittenRequest(Struct, frozen=True):
     """One request. `betas` are those of the header, `session` is what its metadata names, `ending` where it stands and
     `before` the last answer but one in it.
 
@@ -107,7 +106,6 @@ class WrittenRequest:
     name: str
     items: tuple[Item, ...] = ()
     skeleton: Skeleton | None = None
-    _: KW_ONLY
     model: str = ""
     betas: Json = None
     session: str = ""
