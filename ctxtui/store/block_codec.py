@@ -19,6 +19,7 @@ from ctxtui.core.block import Block, digest_of
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import Unreadable
 from ctxtui.store.rows import py_text
+from ctxtui.store.schema.damage import Damaged
 from ctxtui.store.schema.database_file import writing
 
 PLAIN: Final = 0
@@ -84,6 +85,13 @@ def _codec_of(conn: sqlite3.Connection, dictionary: bytes) -> int:
         return int(done.lastrowid or 0)
 
 
+def digest_text(value: bytes) -> str:
+    """The digest that a row names. Raises `Damaged` where it is none."""
+    if not isinstance(value, bytes):
+        raise Damaged(f"{value!r:.60} is no digest")
+    return value.hex()
+
+
 class Unpacker:
     """Unpacks bodies of one database with the dictionaries that it holds."""
 
@@ -110,7 +118,7 @@ class Unpacker:
 
     def block(self, digest: bytes, kind: str | bytes, codec: int, stored: str | bytes) -> Block:
         """The block of a row. Raises `Unreadable` where it is not the one that its digest names."""
-        name = digest.hex()
+        name = digest_text(digest)
         found = Block(name, py_text(kind), self.unpack(codec, stored, f"block {name}"))
         if name != canonical.digest(found.body) and name != digest_of(found.kind, found.body):
             raise Unreadable(f"block {name} is damaged", place=self._place, way_out="restore a backup")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
+from ctxtui.store.block_codec import digest_text
 from ctxtui.store.errors import told
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.damage import check_rows
@@ -67,7 +68,7 @@ def _note(row: tuple[Any, ...]) -> Note:
         about=py_text(about),
         path=py_text(path),
     )
-    return replace(made, target=Target(digest.hex(), occurrence)) if digest else made
+    return replace(made, target=Target(digest_text(digest), occurrence)) if digest else made
 
 
 def forget_words(conn: sqlite3.Connection, session: int) -> None:

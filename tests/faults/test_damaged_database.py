@@ -50,6 +50,8 @@ def test_no_damage_crashes_a_command(seed: int, home: Path) -> None:
         ("UPDATE blocks SET kind = 'tool_use'", "show"),
         ("UPDATE blocks SET body = substr(body, 2)", "show"),
         ("UPDATE sessions SET title = x'fffe'", "why"),
+        ("UPDATE blocks SET digest = '[' || key || ']'", "show"),
+        ("UPDATE sessions SET id = x'fffe' || key", "db prune --older-than 0s --dry-run --json"),
     ],
 )
 def test_what_a_row_cannot_be_is_said_with_place_and_way_out(harm: str, command: str, home: Path) -> None:
@@ -57,6 +59,6 @@ def test_what_a_row_cannot_be_is_said_with_place_and_way_out(harm: str, command:
     with closing(sqlite3.connect(path, isolation_level=None)) as conn:
         ids = [id_ for (id_,) in conn.execute("SELECT id FROM sessions ORDER BY key")]
         conn.execute(harm)
-    ended = ran([command, ids[0]])
+    ended = ran(command.split() if " " in command else [command, ids[0]])
     assert ended.code == 4 and "damaged" in ended.err and str(path) in ended.err, (harm, ended.code, ended.err)
     assert "restore a backup" in ended.err

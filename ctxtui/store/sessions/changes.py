@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.store.leases import every_living, in_use, refuse_in_use
 from ctxtui.store.notes import forget_words
-from ctxtui.store.rows import sql_text
+from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing
 from ctxtui.store.sessions.listing import find
 from ctxtui.store.sessions.write import collect
@@ -82,7 +82,7 @@ def older(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
     hosted now."""
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
     held = {id_ for id_, _ in every_living(conn)}
-    return [(key, id_) for key, id_ in conn.execute(query, (before,)) if id_ not in held]
+    return [(key, py_text(id_)) for key, id_ in conn.execute(query, (before,)) if id_ not in held]
 
 
 def kept_from_pruning(conn: sqlite3.Connection, before: float) -> list[InUse]:
