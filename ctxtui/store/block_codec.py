@@ -100,8 +100,11 @@ class Unpacker:
         self._zstd: dict[int, zstandard.ZstdDecompressor] = {}
         for key, name, dictionary in conn.execute("SELECT key, name, dictionary FROM codecs WHERE key != 0"):
             if name == "zstd":
-                data = zstandard.ZstdCompressionDict(dictionary)
-                self._zstd[key] = zstandard.ZstdDecompressor(dict_data=data)
+                try:
+                    data = zstandard.ZstdCompressionDict(dictionary)
+                    self._zstd[key] = zstandard.ZstdDecompressor(dict_data=data)
+                except (TypeError, zstandard.ZstdError) as error:
+                    raise Damaged(f"the dictionary {key}: {error}") from error
 
     def unpack(self, codec: int, stored: str | bytes, what: str) -> bytes:
         """The body of a row; `what` names it in an error. Raises `Unreadable` where it is damaged, or packed in a way

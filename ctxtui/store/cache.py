@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import TypeVar
 
 from ctxtui.core.canonical import Json
-from ctxtui.store.rows import Glance, sql_text
+from ctxtui.store.rows import Glance, py_text, sql_text
 from ctxtui.store.schema.damage import decodes
 from ctxtui.store.schema.database_file import writing
 
@@ -89,7 +89,7 @@ def summaries_otherwise(conn: sqlite3.Connection, versions: Sequence[str]) -> li
     the version."""
     marks = ", ".join("?" * len(versions))
     query = f"SELECT path, size, mtime, version FROM file_summaries WHERE version NOT IN ({marks})"
-    return conn.execute(query, versions).fetchall()
+    return [(path, size, mtime, py_text(version)) for path, size, mtime, version in conn.execute(query, versions)]
 
 
 def summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float, str]]:

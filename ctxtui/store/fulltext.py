@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from ctxtui.store.errors import DAMAGED, told
 from ctxtui.store.rows import py_text, sql_text
+from ctxtui.store.schema.damage import check_rows
 from ctxtui.store.schema.database_file import writing
 from ctxtui.store.schema.tables import TEXTS
 
@@ -176,6 +177,7 @@ class Texts:
         questions = [question for text in texts if (question := _question(text)) is not None]
         if not questions:
             return None
+        check_rows(self._conn, "indexed", "1")
         rows = self._conn.execute(
             "SELECT i.first, i.last, i.path, s.id FROM indexed i LEFT JOIN sessions s ON s.key = i.session"
             " WHERE i.path NOT NULL OR s.id NOT NULL ORDER BY i.first"

@@ -50,6 +50,7 @@ def test_no_damage_crashes_a_command(seed: int, home: Path) -> None:
         ("UPDATE blocks SET kind = 'tool_use'", "show"),
         ("UPDATE blocks SET body = substr(body, 2)", "show"),
         ("UPDATE sessions SET title = x'fffe'", "why"),
+        ("UPDATE codecs SET dictionary = zeroblob(10) WHERE key != 0", "cost"),
         ("UPDATE blocks SET digest = '[' || key || ']'", "show"),
         ("UPDATE sessions SET id = x'fffe' || key", "db prune --older-than 0s --dry-run --json"),
     ],
