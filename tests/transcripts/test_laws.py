@@ -54,7 +54,7 @@ def test_damage_never_stops_a_reader(name: str, data: st.DataObject) -> None:
 
 
 STRANGE = st.sampled_from(
-    [None, True, -1, 1e300, "", "x", "\ud83d", [], {}, [[]], [None], {"type": 1}, [{"text": None}], "2026"]
+    [None, True, -1, 1e300, 10**400, "", "x", "\ud83d", [], {}, [[]], [None], {"type": 1}, [{"text": None}], "2026"]
 )
 
 
@@ -77,9 +77,16 @@ def test_values_of_any_type_never_stop_a_reader(name: str, data: st.DataObject) 
             inner[path[-1]] = deepcopy(data.draw(STRANGE))
     raw = claude_code.dump(records)
     whole = read(raw)
+    assert all(one.usage.input + one.usage.output < 1e19 for one in whole.session.calls.values() if one.usage)
     assert read(raw, chunked(raw, 97)).events == whole.events
     for call in whole.session.calls.values():
         whole.session.tree.items(call.response_head)
+
+
+def test_a_count_of_a_thousand_digits_is_none() -> None:
+    raw = codex.generate(4, 1).replace(b'"output_tokens":', b'"output_tokens":' + b"9" * 1000)
+    assert raw.count(b"9" * 1000) > 1
+    assert all(one.usage is None or one.usage.output < 1e19 for one in read(raw).session.calls.values())
 
 
 def total(found: object) -> tuple[int, Usage]:

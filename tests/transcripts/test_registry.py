@@ -56,6 +56,7 @@ def test_a_first_record_longer_than_the_head() -> None:
         (b"hello \x00 world", "binary data at byte 6"),
         (b"hello\nworld\n", "text without any JSON record"),
         (json.dumps({"log": {"version": "1.2", "entries": []}}).encode(), "a HAR file"),
+        (json.dumps({"log": 7}).encode(), "JSON without any message of a model"),
         (b'{"a":1}\n{"b":2}\n', "JSON lines without any message of a model"),
         (b'{"a":1}', "JSON without any message of a model"),
         (b"event: message_start\ndata: {}\n\n", "an event stream (SSE)"),

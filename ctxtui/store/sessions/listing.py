@@ -45,6 +45,8 @@ def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:
     """One session's row."""
     tags = conn.execute("SELECT tag FROM tags WHERE session = ? ORDER BY tag", (key,))
     row = _cursor(conn).execute(f"SELECT {_COLUMNS} FROM sessions s WHERE s.key = ?", (key,)).fetchone()
+    if row is None:
+        raise LookupError(f"the session {key} is in an index alone")
     return _row(row, [py_text(tag) for (tag,) in tags])
 
 

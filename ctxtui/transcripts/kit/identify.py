@@ -7,6 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import obj
 
 _MAGIC: Final = (
     (b"SQLite format 3\0", "a SQLite database"),
@@ -73,7 +74,7 @@ def _json_kind(found: list[Json]) -> str:
         if len(found) > 1 and first.get("type") == "session" and "cwd" in first:
             return "a pi session"
         for keys, words in _JSON_KINDS:
-            if keys <= first.keys() and (words != "a HAR file" or "entries" in (first["log"] or {})):
+            if keys <= first.keys() and (words != "a HAR file" or "entries" in obj(first["log"])):
                 return words
     return "JSON without any message of a model" if len(found) == 1 else "JSON lines without any message of a model"
 

@@ -11,6 +11,7 @@ from ctxtui.core.call import EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, append, context, under
+from ctxtui.transcripts.kit.fields import count
 
 CLEARED: Final = "[Old tool result content cleared]"
 """What the client sends instead of a tool result that it cleared."""
@@ -72,4 +73,4 @@ def _context_before(tree: Tree, point: Point) -> int:
 
 def _count(metadata: Json, key: str) -> int:
     found = metadata.get(key) if isinstance(metadata, Mapping) else None
-    return found if isinstance(found, int) else 0
+    return count(found)

@@ -15,9 +15,10 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.core.call import IN_ALL, SUM, Call, Fidelity
-from ctxtui.core.canonical import Json, Number
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.fields import count
 from ctxtui.wire.usage import further_passes, pass_id
 
 SIDE: Final = "side calls"
@@ -212,12 +213,5 @@ def _usage(spent: Spent) -> Usage:
 
 
 def _reported(one: dict[str, Json]) -> Spent:
-    fresh, read, write, output = (_count(one.get(key)) for key in _KEYS)
-    return Spent(fresh, read, write, _count(one.get(_HOUR)), output, _count(one.get("thinkingTokens")))
-
-
-def _count(value: Json) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float | Number):
-        return 0
-    number = float(value)
-    return int(number) if 0 <= number < 1e15 else 0
+    fresh, read, write, output = (count(one.get(key)) for key in _KEYS)
+    return Spent(fresh, read, write, count(one.get(_HOUR)), output, count(one.get("thinkingTokens")))

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.fields import count
 
 ESTIMATED_BY: Final = "estimated_by"
 """The member that marks a count as ctxtui's estimate: no provider reported it."""
@@ -30,10 +31,10 @@ def counts_of(info: Json) -> Counts:
         return Counts()
     if info.get(ESTIMATED_BY):
         told = info.get("last_token_usage")
-        size = _count(told, "input_tokens") if isinstance(told, dict) else 0
-        return Counts(window=_count(info, "model_context_window"), estimated=size)
+        size = count(told.get("input_tokens")) if isinstance(told, dict) else 0
+        return Counts(window=count(info.get("model_context_window")), estimated=size)
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
-    return Counts(last, total, _count(info, "model_context_window"))
+    return Counts(last, total, count(info.get("model_context_window")))
 
 
 def record_of(payload: dict[str, Json]) -> Counts:
@@ -55,8 +56,8 @@ def missing(before: Usage, total: Usage, last: Usage) -> Usage | None:
 def _usage(last: Json) -> Usage | None:
     if not isinstance(last, dict):
         return None
-    given, read = _count(last, "input_tokens"), _count(last, "cached_input_tokens")
-    written, output = _count(last, "cache_write_input_tokens"), _count(last, "output_tokens")
+    given, read = count(last.get("input_tokens")), count(last.get("cached_input_tokens"))
+    written, output = count(last.get("cache_write_input_tokens")), count(last.get("output_tokens"))
     if given + output == 0:
         return None
     return Usage(
@@ -64,11 +65,6 @@ def _usage(last: Json) -> Usage | None:
         cache_read=read,
         write_30m=written,
         output=output,
-        reasoning=_count(last, "reasoning_output_tokens"),
+        reasoning=count(last.get("reasoning_output_tokens")),
         has_cache="cached_input_tokens" in last,
     )
-
-
-def _count(value: dict[str, Json], key: str) -> int:
-    found = value.get(key)
-    return found if isinstance(found, int) and found > 0 else 0
