@@ -99,13 +99,17 @@ def edited_lengths(
             for sign, items in ((1, new.get(position, ())), (-1, had.get(position, ()))):
                 more[position] += sign * sum(count(item.block) for item in items)
     shared = base.total if first is None else base.tokens(stood[first - 1] if first else ROOT)
-    path, same = nodes or context.nodes, True
+    path, same, had_items = nodes or context.nodes, True, before.items
     upto: list[tuple[int, int]] = []
     steps, added, inside, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
     position, step = next(steps)
     for number, one in enumerate(after.items):
         # Behind blocks that are out the same ones may stand that stood there: those are as long as they were.
-        same = same and number < len(before.items) and _alike(before.items[number], spoke, one, speaks)
+        if same and number < len(had_items):
+            was_here = had_items[number]
+            same = (was_here.item is one.item and spoke == speaks) or _alike(was_here, spoke, one, speaks)
+        else:
+            same = False
         if one.position != here:
             here, inside = one.position, 0
         while position < here + (one.node >= 0):
@@ -168,22 +172,34 @@ def _marks(
     """The markers of `base` where they stand in the `line` of blocks that leave under `after`, with those that
     breakpoint edits set; of several at one place the last one counts. `ends` are the places at the blocks."""
     tree, edges = after.context.tree, after.edges
-    at = {edge: ends[node.id] for edge, node in zip(edges, line, strict=True)}
+
+    def at(edge: Edge) -> PrefixEnd | None:
+        """The place at the block that stands at `edge`; None where none does."""
+        number = bisect_left(edges, edge)
+        return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
+
     had = {before.edges[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
     for edge, life in standing_markers(after, _movable(base, before, after, had)).items():
-        yield CacheMark(at[edge], life)
-    edge_of = {node.id: edge for edge, node in zip(edges, line, strict=True)}
-    heads = [number for number, node in enumerate(line) if node.block.kind == HEADER][-1:] or [0]
+        spot = at(edge)
+        assert spot is not None, "a marker stands at a block that leaves"
+        yield CacheMark(spot, life)
+    head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
     for mark in base.marks:
-        stop = len(line) if mark.ends == 1 else heads[0]
+        stop = len(line) if mark.ends == 1 else head
         if mark.ends and stop:
-            spot = at[edges[stop - 1]]
-            if spot.before is not None and not is_off(after, edge_of[spot.node]):
+            spot = ends[line[stop - 1].id]
+            # The place may be that of a block before.
+            while stop and line[stop - 1].id != spot.node:
+                stop -= 1
+            if spot.before is not None and not is_off(after, edges[stop - 1]):
                 yield CacheMark(spot, mark.life, mark.ends)
     for position, edit in after.marks.items():
         edge = position, RAW
-        if edge in at and not is_off(after, edge) and not (edge in had and before.marks.get(position) == edit):
-            yield CacheMark(at[edge], base.rules.seconds(str(edit.given.get("ttl") or "")))
+        spot = at(edge)
+        if spot is None or is_off(after, edge):
+            continue
+        if not (edge in had and before.marks.get(position) == edit):
+            yield CacheMark(spot, base.rules.seconds(str(edit.given.get("ttl") or "")))
 
 
 def _movable(base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Edge, float]) -> dict[Edge, float]:
