@@ -24,6 +24,7 @@ from ctxtui.transcripts.kit.record_pieces import FoundObject
 NAME: Final = "kimi code"
 _LOOP: Final = "loop"
 """The kind of request that an agent makes to go on; others summarize, or name the session."""
+_SUMMARY: Final = "summary"
 _PROVIDERS: Final = frozenset({"anthropic", "openai"})
 
 
@@ -45,11 +46,15 @@ class _Agent:
         self._tools: dict[str, list[Json]] = {}
         self._front: list[Item] = []
         self._messages: list[list[Item]] = []
+        self._in_step = False
         self._request: dict[str, Json] = {}
-        """The request under way; empty where there is none."""
+        """The request under way; empty where there is none, and in older files, which have steps alone."""
+        self._model = ""
         self._used: Usage | None = None
         self._said: list[Json] = []
-        self._results: list[Json] = []
+        self._results: list[dict[str, Json]] = []
+        self._deferred: list[list[Item]] = []
+        """Messages that came during a step, which join the context after its answer."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         match value.get("type"):
@@ -61,10 +66,11 @@ class _Agent:
                 if value.get("turnStep") != self._request.get("turnStep"):
                     yield from self._end({}, value, found)
                 self._request = value
+                self._in_step = value.get("kind") == _LOOP
                 self._begin(self._tools.get(word(value.get("toolsHash")), []))
             case "usage.record":
                 yield from self._spent(value, found)
-            case "turn.prompt":
+            case "turn.prompt" | "turn.ended":
                 yield from self._end({}, value, found)
             case "context.append_message":
                 self._say(_message(obj(value.get("message"))))
@@ -77,15 +83,13 @@ class _Agent:
         """What takes messages out of the context."""
         match kind:
             case "context.apply_compaction":
-                summary = spoken("user", plain_messages.text(word(value.get("summary"))))
-                self._messages = [summary, *self._messages[count(value.get("compactedCount")) :]]
+                self._compact(value)
                 self.dialogue.restart(EpochStart.COMPACTION, head=self._whole())
             case "context.clear":
                 self._messages = []
                 self.dialogue.restart(EpochStart.COMPACTION, head=self._whole())
             case "context.undo":
-                for _ in range(count(value.get("count")) or 1):
-                    self._undo()
+                self._undo(count(value.get("count")) or 1)
                 self.dialogue.head = self._whole()
 
     def _begin(self, tools: list[Json]) -> None:
@@ -100,18 +104,47 @@ class _Agent:
     def _whole(self) -> int:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
-    def _undo(self) -> None:
-        """Take out the last message of the user and all after it."""
-        while self._messages and self._messages.pop()[0].place.role != "user":
-            pass
+    def _compact(self, value: dict[str, Json]) -> None:
+        """Put a summary behind the user's messages that the client kept; in older files, before the latest messages."""
+        words = word(value.get("contextSummary")) or word(value.get("summary"))
+        summary = spoken("user", plain_messages.text(words), mark=_SUMMARY)
+        if "keptUserMessageCount" in value:
+            said = [message for message in self._messages if _is_of_user(message)]
+            first = count(value.get("keptHeadUserMessageCount"))
+            last = max(0, count(value["keptUserMessageCount"]) - first)
+            self._messages = [*said[:first], *said[max(first, len(said) - last) :], summary]
+        else:
+            self._messages = [summary, *self._messages[count(value.get("compactedCount")) :]]
+
+    def _undo(self, turns: int) -> None:
+        """Take out the user's last messages and all after them; nothing where a summary or the start is in the way."""
+        said: list[int] = []
+        for n, message in enumerate(self._messages):
+            said = [] if message[0].place.mark == _SUMMARY else [*said, n] if _is_of_user(message) else said
+        if turns <= len(said):
+            del self._messages[said[-turns] :]
 
     def _say(self, items: list[Item]) -> None:
-        if items:
+        if items and self._in_step:
+            self._deferred.append(items)
+        elif items:
             self._messages.append(items)
             self.dialogue.say(items)
 
+    def _tell_results(self) -> None:
+        """Put the tools' results into the context: each is a message of the client's count."""
+        for result in self._results:
+            items = plain_messages.results(self.dialogue, [result])
+            self._messages.append(items)
+            self.dialogue.say(items)
+        self._results = []
+
     def _step(self, event: dict[str, Json], value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         match event.get("type"):
+            case "step.begin":
+                if self._used is not None:
+                    yield from self._end({}, value, found)
+                self._in_step = True
             case "content.part":
                 self._said.append(_part(obj(event.get("part"))))
             case "tool.call":
@@ -119,30 +152,31 @@ class _Agent:
                     plain_messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args"))
                 )
             case "tool.result":
-                result = obj(event.get("result"))
-                self._results.append(
-                    plain_messages.tool_result(
-                        event.get("toolCallId"), result.get("output"), error=result.get("isError") is True
-                    )
-                )
+                self._results.append(_result(event.get("toolCallId"), obj(event.get("result"))))
+                if not self._in_step:
+                    self._tell_results()
             case "step.end":
                 yield from self._end(event, value, found)
 
     def _end(self, event: dict[str, Json], value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         """The request under way ends: with its answer, or without one where something else begins."""
-        if self._request.get("kind") == _LOOP:
+        used = usage(event.get("usage")) or self._used
+        if self._request.get("kind") == _LOOP or used is not None or self._said:
             items = spoken("assistant", *self._said) if self._said else []
-            used = usage(event.get("usage")) or self._used
             call = self._call(word(event.get("messageId")), used, value, found)
             yield self.dialogue.answer(items, replace(call, stop_reason=word(event.get("rawFinishReason"))))
             self._messages += [items] if items else []
-            self._say(spoken("user", *self._results) if self._results else [])
-        self._request, self._used, self._said, self._results = {}, None, [], []
+        self._tell_results()
+        self._in_step = False
+        for message in self._deferred:
+            self._say(message)
+        self._request, self._used, self._said, self._deferred = {}, None, [], []
 
     def _spent(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         """A report: of the step that ends next, or of a request beside the conversation."""
-        used, kind = usage(value.get("usage")), word(self._request.get("kind"))
-        if kind in ("", _LOOP):
+        used, self._model = usage(value.get("usage")), word(value.get("model"))
+        kind = word(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else _LOOP)
+        if kind == _LOOP:
             self._used = used
             return
         thread = f"{self.dialogue.thread} {kind}"
@@ -158,7 +192,7 @@ class _Agent:
             id_,
             "",
             provider=provider if provider in _PROVIDERS else "",
-            model=word(asked.get("model")) or word(value.get("model")),
+            model=word(asked.get("model")) or self._model,
             started=_time(asked),
             ended=_time(value) if used is not None else None,
             usage=used,
@@ -177,7 +211,10 @@ class _File:
         self._name = name
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        name = word(value.get("agentId")) or self._name
+        if value.get("type") == "metadata" or value.get("kind") == "event":
+            # Records of the program, not of an agent.
+            return
+        self._name = name = word(value.get("agentId")) or self._name
         if name not in self._agents:
             self._agents[name] = _Agent(self._tree, name, self._ids)
             if name != MAIN:
@@ -216,8 +253,21 @@ def _message(message: dict[str, Json]) -> list[Item]:
     if message.get("role") == "tool":
         parts = [plain_messages.tool_result(message.get("toolCallId"), parts)]
         return spoken("user", *parts)
-    own = word(obj(message.get("origin")).get("kind")) not in ("", "user")
+    origin = obj(message.get("origin"))
+    own = word(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
     return spoken(word(message.get("role")) or "user", *parts, mark="meta" if own else "") if parts else []
+
+
+def _is_of_user(message: list[Item]) -> bool:
+    return message[0].place == Place("messages", "user") and message[-1].block.kind != plain_messages.RESULT
+
+
+def _result(id_: Json, result: dict[str, Json]) -> dict[str, Json]:
+    """A tool's result with the client's note, as both are sent."""
+    output, note = result.get("output"), word(result.get("note"))
+    if note:
+        output = f"{output}\n{note}" if isinstance(output, str) else [*listed(output), plain_messages.text(note)]
+    return plain_messages.tool_result(id_, output, error=result.get("isError") is True)
 
 
 def _part(part: dict[str, Json]) -> Json:

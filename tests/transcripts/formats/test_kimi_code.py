@@ -103,14 +103,77 @@ def test_what_is_undone_is_out() -> None:
     assert b"Wrong." not in bodies and b"Right." in bodies and b"a.py" in bodies
 
 
+def said_last(found: Any) -> list[bytes]:
+    """The bodies of what the last call was asked with, headers and front left out."""
+    items = found.tree.items(calls(found)[-1].raw_head)
+    return [i.block.body for i in items if i.place.section == "messages" and i.block.kind != "header"]
+
+
+def asked_after(*more: Any) -> list[bytes]:
+    """What a last call is asked with after the session and `more`."""
+    return said_last(read(as_lines([*session(), *more, said("On."), request("9.1"), end("m-9", 9, 0, 0, 1)]), NAME))
+
+
+def two_results() -> list[Any]:
+    calls_ = [event("tool.call", toolCallId=f"p{n}", name="Read", args={}) for n in (1, 2)]
+    results = [event("tool.result", toolCallId=f"p{n}", result={"output": f"out {n}"}) for n in (1, 2)]
+    return [said("Read both."), request("1.1"), *calls_, *results, end("m-3", 0, 9, 9, 9)]
+
+
+def test_an_undo_goes_back_to_what_the_user_said() -> None:
+    gone = asked_after(*two_results(), said("auto", "injection"), record("context.undo", count=1))
+    assert not any(b"out 1" in body or b"Read both." in body or b"auto" == body for body in gone)
+    assert any(b"a.py" in body for body in gone) and b"On." in gone[-1]
+    kept = asked_after(record("context.undo", count=10**15))
+    assert any(b"Which files?" in body for body in kept), "more than there is: nothing is undone"
+    packed = record("context.apply_compaction", summary="So far", compactedCount=99)
+    assert b"So far" in asked_after(packed, record("context.undo", count=1))[0], "never across a compaction"
+
+
+def test_each_result_is_a_message_that_a_compaction_counts() -> None:
+    # Five messages of the session; then what was said, the answer, the first result.
+    bodies = asked_after(*two_results(), record("context.apply_compaction", summary="So far", compactedCount=8))
+    assert len(bodies) == 3 and b"out 2" in bodies[1]
+
+
+def test_a_newer_compaction_keeps_what_the_user_said_before_its_summary() -> None:
+    said_again = [said(f"Word {n}") for n in range(4)]
+    shape = {"summary": "raw", "contextSummary": "So far", "compactedCount": 99, "keptUserMessageCount": 3}
+    bodies = asked_after(*said_again, record("context.apply_compaction", **shape))
+    assert [b"Word 1" in bodies[0], b"Word 3" in bodies[2], b"So far" in bodies[3]] == [True] * 3 and len(bodies) == 5
+    bodies = asked_after(*said_again, record("context.apply_compaction", **shape, keptHeadUserMessageCount=1))
+    assert [b"Which files?" in bodies[0], b"Word 2" in bodies[1], b"Word 3" in bodies[2]] == [True] * 3
+
+
+def test_what_comes_during_a_step_stands_behind_its_answer() -> None:
+    late = event("tool.result", toolCallId="t2", result={"output": "late", "note": "<system>cut</system>"})
+    use = event("tool.call", toolCallId="t2", name="Bash", args={})
+    bodies = asked_after(request("1.1"), use, said("Steer."), end("m-3", 0, 9, 9, 9), late)
+    assert [b'"t2"' in bodies[-4], b"Steer." in bodies[-3], b"On." in bodies[-1]] == [True] * 3
+    assert b"late\\n<system>cut</system>" in bodies[-2], "the note is sent with the result"
+
+
+def test_older_files_have_no_requests() -> None:
+    steps = [one for one in session() if one["type"] != "llm.request"]
+    beside = record("usage.record", model="k2", usageScope="session", usage=usage(7, 0, 0, 1))
+    cut = [record("usage.record", model="k2", usageScope="turn", usage=usage(1, 2, 3, 4)), record("turn.prompt")]
+    found = read(as_lines([*steps, beside, *cut]), NAME)
+    told = [(call.id[:2], call.usage.input if call.usage else None) for call in calls(found)]
+    assert told == [("m-", 105), ("m-", 125), ("ca", 6)] and calls(found)[-1].model == "k2"
+    (other,) = calls(found, "main other")
+    assert other.usage and other.usage.input == 7
+
+
 def test_subagents_have_files_of_their_own(tmp_path: Path) -> None:
     for name in ("main", "agent-1"):
         (tmp_path / name).mkdir()
     (tmp_path / "main/wire.jsonl").write_bytes(as_lines(session()))
     own = [{**one, "agentId": "agent-1"} for one in (said("Look."), request("0.1"), end("m-9", 7, 0, 0, 1))]
-    (tmp_path / "agent-1/wire.jsonl").write_bytes(as_lines([HEAD, *own]))
+    nobody = {"type": "agent.turn.started", "kind": "event"}
+    (tmp_path / "agent-1/wire.jsonl").write_bytes(as_lines([HEAD, nobody, *own]))
     found = load(tmp_path / "main/wire.jsonl").session
     assert [call.id for call in calls(found, "agent-1")] == ["m-9"] and len(found.calls) == 3
+    assert list(found.threads) == ["main", "agent-1"], "records of no agent make none"
     bare = [{key: item for key, item in one.items() if key != "agentId"} for one in own]
     (tmp_path / "agent-1/wire.jsonl").write_bytes(as_lines([HEAD, *bare]))
     assert len(load(tmp_path / "main/wire.jsonl").session.threads) == 2, "older ones do not say whose they are"
