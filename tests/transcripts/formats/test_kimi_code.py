@@ -122,7 +122,7 @@ def two_results() -> list[Any]:
 
 def test_an_undo_goes_back_to_what_the_user_said() -> None:
     gone = asked_after(*two_results(), said("auto", "injection"), record("context.undo", count=1))
-    assert not any(b"out 1" in body or b"Read both." in body or b"auto" == body for body in gone)
+    assert not any(b"out 1" in body or b"Read both." in body or body == b"auto" for body in gone)
     assert any(b"a.py" in body for body in gone) and b"On." in gone[-1]
     kept = asked_after(record("context.undo", count=10**15))
     assert any(b"Which files?" in body for body in kept), "more than there is: nothing is undone"
