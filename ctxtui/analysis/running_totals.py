@@ -108,10 +108,6 @@ class RunningTotals:
         """As the book's: the index of the category that the block of `node` is shown in."""
         return self.elsewhere.get(node, self._tree[node].category)
 
-    def is_split(self, node: int) -> bool:
-        """Whether label rules count the block of `node` in more than one category."""
-        return len(self._book.cumulated(self._model).categories(node)) > 1
-
     def own(self, node: int) -> int:
         """Tokens of one block, with its message's header where it is the first part."""
         return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0

@@ -12,8 +12,6 @@ from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.search import Remedy
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
-HORIZON: Final = 20
-"""Calls ahead over which savings are added up, unless a user says otherwise."""
 MOST: Final = 8
 """Pieces of advice that are given."""
 PAIRS: Final = 8

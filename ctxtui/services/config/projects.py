@@ -19,11 +19,6 @@ def folder_name(directory: Path) -> str:
     return _OTHER.sub("-", str(directory))
 
 
-def is_folder_of(name: str, directory: Path) -> bool:
-    """Whether Claude Code's folder `name` is the one of `directory`, or of a worktree that it made inside."""
-    return is_own_folder(name, directory) or is_worktree_folder(name, directory)
-
-
 def is_own_folder(name: str, directory: Path) -> bool:
     """Whether Claude Code's folder `name` is the one of `directory`."""
     wanted = folder_name(directory)

@@ -153,6 +153,7 @@ def facts(one: Compaction, shown: str = LOST) -> list[Fact]:
     wanted = [
         fact
         for fact in one.facts
+        # A file that the summary names and that was read again all the same was lost in what matters.
         if shown == ALL or fact.kept == (shown == KEPT) or (shown == LOST and _sum(fact.again))
     ]
     return sorted(
@@ -165,11 +166,6 @@ def facts(one: Compaction, shown: str = LOST) -> list[Fact]:
             -fact.times,
         ),
     )
-
-
-def _is_listed(fact: Fact, shown: str) -> bool:
-    # A file that the summary names and that was read again all the same was lost in what matters.
-    return shown == ALL or fact.kept == (shown == KEPT) or (shown == LOST and _sum(fact.again) > 0)
 
 
 def _words(fact: Fact, room: int) -> list[Span]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.config.projects import folder_name, is_folder_of, related
+from ctxtui.services.config.projects import folder_name, is_own_folder, is_worktree_folder, related
 from ctxtui.services.recordings.discover import find, id_of
 
 UUID = "0199a213-81c0-7800-8aa1-bbab2a035a53"
@@ -110,11 +110,12 @@ def test_ids_come_from_names(name: str, wanted: str) -> None:
 
 
 def test_folder_names_of_worktrees_and_long_paths() -> None:
-    assert is_folder_of("-home-me-my-app", Path("/home/me/my.app"))
-    assert is_folder_of("-home-me-app--claude-worktrees-fix", Path("/home/me/app"))
-    assert not is_folder_of("-home-me-app-other", Path("/home/me/app"))
+    assert is_own_folder("-home-me-my-app", Path("/home/me/my.app"))
+    assert is_worktree_folder("-home-me-app--claude-worktrees-fix", Path("/home/me/app"))
+    other = "-home-me-app-other", Path("/home/me/app")
+    assert not is_own_folder(*other) and not is_worktree_folder(*other)
     long = Path("/" + "a" * 300)
-    assert is_folder_of(folder_name(long)[:200] + "-1f2e3d", long)
+    assert is_own_folder(folder_name(long)[:200] + "-1f2e3d", long)
 
 
 def test_the_repository_and_its_worktrees_belong_together(tmp_path: Path) -> None:

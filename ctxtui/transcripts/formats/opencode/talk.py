@@ -24,7 +24,6 @@ from ctxtui.transcripts.kit.timestamps import shrunk
 CLIENT: Final = "opencode"
 _ABORTED: Final = "MessageAbortedError"
 _STEP: Final = ("step-start", "step-finish")
-_LATER: Final = float("inf")
 
 
 class OpenCodeMessage(Struct, frozen=True):

@@ -12,11 +12,6 @@ from ctxtui.core.canonical import Json
 _MARKER: Final = "cache_control"
 
 
-def canonical_hash(value: Json) -> str:
-    """The hash of any JSON value: of a message with members beside role and content, of a shape."""
-    return sha256(_text(value)).hexdigest()
-
-
 class RunHash:
     """The hash of a message of `role` that grows part by part; `count` is how many parts it has."""
 
