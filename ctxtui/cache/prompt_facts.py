@@ -88,7 +88,7 @@ class PromptFacts:
 
 
 def facts_of(line: Iterable[Node]) -> StretchFacts:
-    """What the prompt holds whose blocks are `line`."""
+    """Facts of the prompt whose blocks are `line`."""
     facts = NOTHING
     for node in line:
         if node.block.kind not in _PLAIN:

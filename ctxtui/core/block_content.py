@@ -26,7 +26,7 @@ class Media(Struct, frozen=True):
 
 
 class BlockContent(Struct, frozen=True, kw_only=True):
-    """What a block says.
+    """Content of a block.
 
     `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),
     `name` the tool's name, `call_id` what pairs a call with its result. `hidden` counts characters that stand for

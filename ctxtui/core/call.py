@@ -171,7 +171,8 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def count(self) -> int:
-        """How many calls it counts for: one; a sum for those that its record tells of and that stand nowhere else."""
+        """Number of calls that it counts for: 1; of a sum, the calls that its record counts and that have no record of
+        their own (0: it does not say)."""
         if not self.is_sum:
             return 1
         told = self.extra[SUM]
@@ -209,7 +210,7 @@ class Call(Struct, frozen=True, gc=False):
 
 
 def count_calls(calls: Iterable[Call]) -> int:
-    """How many calls these are: the one count of every command and screen."""
+    """Count calls as every command and screen does, each by its `Call.count`."""
     return sum(call.count for call in calls)
 
 

@@ -1,4 +1,4 @@
-"""What a provider encrypted comes back to it as the string that it was (facts §1, §4)."""
+"""Encrypted content: it is sent back as the string that the provider made (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _NEEDED: Final = frozenset({"compaction", "compaction_summary", "encrypted_conte
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
-    """Encrypted members of an Anthropic `body` that are no strings."""
+    """Find encrypted members of an Anthropic `body` that are no strings."""
     for n, message in enumerate(listed(body.get("messages"))):
         for m, part in enumerate(listed(message.get("content") if isinstance(message, dict) else None)):
             yield from _inside(part, f"$.messages[{n}].content[{m}]", frozenset())
 
 
 def responses(body: dict[str, Json]) -> Iterator[Violation]:
-    """Encrypted members of an OpenAI Responses `body` that are no strings."""
+    """Find encrypted members of an OpenAI Responses `body` that are no strings, or missing."""
     for n, item in enumerate(listed(body.get("input"))):
         yield from _inside(item, f"$.input[{n}]", _NEEDED)
 

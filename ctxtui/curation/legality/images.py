@@ -49,7 +49,7 @@ def _of(value: Json, path: str) -> Iterator[tuple[str, dict[str, Json]]]:
 
 
 def _wrong(source: dict[str, Json], count: int) -> str:
-    """What is wrong with the bytes of one of `count` images; "" for nothing."""
+    """Name the fault of one of `count` images; "" for none."""
     kind, data = source.get("media_type"), source.get("data")
     if kind not in _TYPES:
         return f"no image of a known type: {kind!r}"

@@ -28,7 +28,7 @@ _FIGURES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a session."""
+    """Confidence that `head` begins a session."""
     first = next(iter(file_head.values(head)), None)
     items = objects(obj(first).get("history"))
     known = {"sessionId", "history"} <= obj(first).keys() and "workspaceDirectory" in obj(first)
@@ -105,7 +105,7 @@ def _result(state: dict[str, Json]) -> Json:
 
 
 def _is_apart(report: Json) -> bool:
-    """Whether the cache's figures are beside those of the prompt (Anthropic), not in them."""
+    """Whether the cache's tokens are not part of the prompt's (Anthropic)."""
     return bool(obj(at(report, "prompt_tokens_details")).keys() & {"cache_read_tokens", "cache_write_tokens"})
 
 
@@ -123,7 +123,7 @@ def usage(report: Json) -> Usage | None:
 
 
 def _beyond(session: Json, reports: list[Json]) -> Usage | None:
-    """What the session says that all its requests used, less the `reports` of its answers."""
+    """Usage of the whole session less the `reports` of its answers."""
     rest = [count(at(session, *whole)) - sum(count(at(one, *part)) for one in reports) for part, whole in _FIGURES]
     prompt, output, read, written = (max(0, tokens) for tokens in rest)
     details = {"cached_tokens": read, **({"cache_write_tokens": written} if any(map(_is_apart, reports)) else {})}

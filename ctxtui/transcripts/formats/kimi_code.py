@@ -29,7 +29,7 @@ _PROVIDERS: Final = frozenset({"anthropic", "openai"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins an agent's file."""
+    """Confidence that `head` begins an agent's file."""
     records = file_head.records(head)
     first = records[0] if records else {}
     return 0.97 if first.get("type") == "metadata" and {"protocol_version", "created_at"} <= first.keys() else 0.0
@@ -80,7 +80,7 @@ class _Agent:
                 self._cut(kind, value)
 
     def _cut(self, kind: Json, value: dict[str, Json]) -> None:
-        """What takes messages out of the context."""
+        """Take messages out of the context."""
         match kind:
             case "context.apply_compaction":
                 self._compact(value)

@@ -25,7 +25,7 @@ _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """How sure it is that `head` begins a chat: Claude Code's records have the same members, but no parts."""
+    """Confidence that `head` begins a chat: Claude Code's records have the same members, but no parts."""
     records = [one for one in file_head.records(head) if one.keys() >= _KEYS]
     return 0.98 if any("systemPayload" in one or "parts" in obj(one.get("message")) for one in records) else 0.0
 
@@ -37,7 +37,7 @@ class _Qwen:
         self._about = Described(source=NAME)
         self._threads: dict[str, Dialogue] = {MAIN: Dialogue(tree, MAIN, self._ids)}
         self._ends: dict[str, int] = {}
-        """Where the context ends after each record, which any later one may go on from."""
+        """End of the context after each record, by uuid: any later one may continue from it."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         about = self._about

@@ -1,4 +1,4 @@
-"""What becomes of blocks under edits."""
+"""Fates of blocks under edits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxtui.core.edit import USER
 
 
 class Fate(Struct, frozen=True, kw_only=True):
-    """What becomes of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
+    """Fate of one block: `tokens` it has and `after` the edits (None: being counted; 0: it is out), both with
     its message's header where it is the first part; the `mark` of its row by name, whether it is `out`, whether only a
     `repair` took it, and who did it. `stays` are the tokens of that header where it is sent without the block."""
 
@@ -30,7 +30,7 @@ class Fate(Struct, frozen=True, kw_only=True):
 
 
 class Step(NamedTuple):
-    """What edits do at a raw position: tokens that are `freed` there (negative: more come), the `category` of what
+    """Effect of edits at a raw position: tokens that are `freed` there (negative: more come), the `category` of what
     stands there then (None: nothing does), in the place of how many raw `blocks` (0: it is put in before that
     position)."""
 
@@ -41,7 +41,7 @@ class Step(NamedTuple):
 
 
 class FoundFates(NamedTuple):
-    """What becomes of the blocks that change: their fates `by_node`, in the order of the changes; the `steps` in prompt
+    """Fates of the blocks that change, `by_node`, in the order of the changes; the `steps` in prompt
     order. `whole`: none is still being counted."""
 
     by_node: dict[int, Fate]

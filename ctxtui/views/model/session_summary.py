@@ -53,7 +53,7 @@ class CallSpent(NamedTuple):
     ``o`` for an input over what is usable of the window; `lost` USD by the miss (None: no price is known), and
     its `cause` in a few words; `skill` the skill that it served (`analysis.content.skills`). `partial`: its answer is
     not reported in full; `copied`: ctxtui wrote it down here, it was made in another session; `unpriced`: it has a
-    report and no price, or none of a part; `calls` are those that it counts for (`core.call`: a sum is none).
+    report and no price, or none of a part; `calls` are those that it counts for (`Call.count`).
     """
 
     id: str

@@ -12,6 +12,7 @@ import pytest
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.legality import images
 from ctxtui.curation.legality import violation as rule
 from ctxtui.curation.legality.faults import faults
 from ctxtui.curation.legality.legality import check
@@ -151,7 +152,11 @@ def test_a_reference_to_a_tool_that_is_gone_goes() -> None:
 def test_a_tool_that_was_called_is_there() -> None:
     gone = {"type": "tool_reference", "tool_name": "read_file"}
     assert mended(claude(result(gone), tools=()))[0].edits == (), "what worked is there, though no tools are recorded"
-    assert mended(claude(result(gone, is_error=True), tools=()))[0].edits != ()
+    body = claude(result(gone), tools=(), use={**USE, "name": "list_files"})
+    failed = {**result(text("no such tool"), is_error=True), "tool_use_id": "toolu_0"}
+    said = [("assistant", {**USE, "id": "toolu_0"}), ("user", failed)]
+    body["messages"][1:1] = [{"role": role, "content": [part]} for role, part in said]
+    assert [f.violation.rule for f in mended(body)[0].faults] == [rule.REFERENCE], "what failed need not be there"
     error = "messages.2.content.0: Tool reference 'read_file' not found in available tools"
     found, value, _ = mended(claude(result(gone), tools=()), error=error)
     assert [edit.given["name"] for edit in found.edits] == ["read_file"], "the provider knows better"
@@ -202,6 +207,27 @@ def test_an_odd_image_goes_wherever_it_stands(name: str) -> None:
         assert json.dumps(value).count('"type": "image"') == (0 if paper in body["messages"][2]["content"] else 1)
 
 
+def test_an_image_of_another_type_says_so() -> None:
+    (fault,) = mended(claude(result(image(png(8, 6), "image/bmp"))))[0].faults
+    assert "'image/bmp'" in fault.violation.message and "known type" in fault.violation.message
+
+
+def test_an_image_has_a_most_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = image(png(8, 6) + b"x" * 600)
+    monkeypatch.setattr(images, "MOST_CHARACTERS", 700)
+    found, value, _ = mended(claude(result(GOOD, large)))
+    assert [edit.given["parts"] for edit in found.edits] == [[1]]
+    assert json.dumps(value).count('"type": "image"') == 1
+    assert mended(claude(result(GOOD)))[0].edits == ()
+
+
+def test_a_request_has_a_most_of_images() -> None:
+    def too_many(count: int) -> list[str]:
+        return [one.message for one in check("anthropic", claude(result(*[GOOD] * count)))]
+
+    assert too_many(600) == [] and too_many(601) == ["601 images, the most is 600"]
+
+
 def test_many_images_are_smaller_ones() -> None:
     few = claude(result(*[GOOD] * 19, WIDE))
     assert mended(few)[0].edits == ()
@@ -243,6 +269,41 @@ def test_what_is_encrypted_is_a_string(item: Body, cipher: Any) -> None:
     found, value, strict = mended(body, "openai_responses")
     assert {fault.violation.rule for fault in found.faults} == {rule.ENCRYPTED} and not strict
     assert "encrypted_content" not in json.dumps(value)
+
+
+@pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
+def test_an_item_of_nothing_but_encrypted_content_has_it(kind: str) -> None:
+    body = {**RESPONSES, "input": [*RESPONSES["input"][:3], {"type": kind, "id": "cmp_1"}, *RESPONSES["input"][3:]]}
+    assert [one.rule for one in check("openai_responses", body)] == [rule.ENCRYPTED]
+
+
+def test_sealed_content_with_half_a_pair_goes() -> None:
+    sealed = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA\ud83e"}
+    body = {**RESPONSES, "input": [*RESPONSES["input"][:3], sealed, *RESPONSES["input"][3:]]}
+    found, value, _ = mended(body, "openai_responses")
+    assert [edit.kind for edit in found.edits] == ["drop"] and "compaction" not in json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"),
+    [
+        ("messages.2.content.0: image was given as image/jpeg, which does not match its bytes", rule.IMAGES),
+        ("Invalid 'input[0].content[1].image_url'", rule.IMAGES),
+        ("Expected base64-encoded data in input[0]", rule.IMAGES),
+        ("messages.2.content.0: Tool reference 'find' not found in available tools", rule.REFERENCE),
+        ("input[3].encrypted_content: expected a string", rule.ENCRYPTED),
+    ],
+)
+def test_an_error_text_names_its_rule(error: str, wanted: str) -> None:
+    fault = told(context_of(CLAUDE, "anthropic")[0], error)
+    assert fault is not None and fault.violation.rule == wanted
+
+
+@pytest.mark.parametrize("data", ["", None, {"a": 1}])
+def test_redacted_thinking_is_a_string(data: Any) -> None:
+    body = claude(result(text("x")))
+    body["messages"][1]["content"].insert(0, {"type": "redacted_thinking", "data": data})
+    assert [one.path for one in check("anthropic", body)] == ["$.messages[1].content[0].data"]
 
 
 def test_arguments_of_tools_may_be_called_so() -> None:
