@@ -28,6 +28,11 @@ class SessionTotals(Struct, frozen=True):
     agents: int = 0
 
     @property
+    def is_split(self) -> bool:
+        """Whether threads beside the main one used anything; a sum has tokens and may count for no call."""
+        return self.others.calls > 0 or self.others.tokens > 0
+
+    @property
     def whole(self) -> SpendingRow:
         """Everything."""
         return self.main.plus(*self.others[1:])

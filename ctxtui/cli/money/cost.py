@@ -178,7 +178,7 @@ def print_text(painter: Painter, found: CostAnswer) -> None:
     for row in found.rows:
         painter.line(_line(row, bold=False))
     painter.line(_line(found.total, bold=True))
-    if found.sums.others.calls:
+    if found.sums.is_split:
         painter.line([Span(f"  {spent_words(found.sums)}", "dim")])
     if found.copied:
         painter.line([Span(f"  {_copies(found)}", "dim")])
@@ -215,7 +215,7 @@ def _table(style: str) -> Table[SpendingRow]:
         (
             Column("", 12, usd),
             Column("", 44, lambda row, _: Span(safe_text.one_line(row.name), style), "left", gap=2),
-            Column("", 14, lambda row, _: Span(f"{row.calls:,} calls" if row.calls else "", "dim")),
+            Column("", 14, lambda row, _: Span(numbers.many(row.calls, "call") if row.calls else "", "dim")),
             Column(
                 "",
                 9,

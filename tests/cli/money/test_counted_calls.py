@@ -11,11 +11,17 @@ from tests.transcripts.formats.test_copilot_cli import metrics, request, story
 from tests.transcripts.reading import as_lines
 
 
-@pytest.mark.parametrize(("told", "calls"), [(2, 2), (6, 6), (0, 2)])
-def test_every_command_counts_the_same_calls(ctxtui: Run, tmp_path: Path, told: int, calls: int) -> None:
-    path = tmp_path / "events.jsonl"
+def recording(folder: Path, told: int) -> Path:
+    """A Copilot session whose sums tell of `told` calls (0: they do not say), of which two have a record."""
+    path = folder / "events.jsonl"
     records = [*story()[:4], request("a-1", 500, 100, 9), *story()[4:6], story()[6], metrics(told, 1500, 400, 40)]
     path.write_bytes(as_lines(records))
+    return path
+
+
+@pytest.mark.parametrize(("told", "calls"), [(2, 2), (6, 6), (0, 2)])
+def test_every_command_counts_the_same_calls(ctxtui: Run, tmp_path: Path, told: int, calls: int) -> None:
+    path = recording(tmp_path, told)
     session = ctxtui("sessions", tmp_path, "--figures", "--json").json["sessions"][0]
     counted = {
         "cost": ctxtui("cost", path, "--json").json["calls"],
@@ -27,3 +33,15 @@ def test_every_command_counts_the_same_calls(ctxtui: Run, tmp_path: Path, told: 
     }
     assert counted == dict.fromkeys(counted, calls)
     assert ctxtui("cost", path, "--json").json["tokens"] == 1540
+
+
+def test_cost_and_show_split_a_session_alike(ctxtui: Run, tmp_path: Path) -> None:
+    path = recording(tmp_path, 0)
+    (split,) = [line.strip() for line in ctxtui("show", path).out.splitlines() if "in the main thread" in line]
+    assert "a sum for" in split and split in ctxtui("cost", path).out
+
+
+def test_one_call_is_no_calls(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(as_lines([*story()[:4], request("a-1", 500, 100, 9), *story()[4:6]]))
+    assert "1 call " in ctxtui("cost", path).out

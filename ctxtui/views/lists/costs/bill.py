@@ -288,7 +288,7 @@ def spent_words(what: SessionTotals) -> str:
     """What a session comes to, with its subagents and without."""
     whole, main, others = what.whole, what.main, what.others
     told = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
-    if not others.calls and not others.tokens:
+    if not what.is_split:
         return told
     who = f"of {numbers.many(what.agents, 'subagent')}" if what.agents else "beside it"
     return (
