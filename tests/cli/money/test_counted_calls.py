@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
+from tests.services.lookalike import ClaudeCode, lines
 from tests.transcripts.formats.test_copilot_cli import metrics, request, story
 from tests.transcripts.reading import as_lines
 
@@ -30,6 +31,10 @@ def test_every_command_counts_the_same_calls(ctxtui: Run, tmp_path: Path, told: 
         "sessions": session["calls"],
         "show": ctxtui("show", path, "--json").json["session"]["calls"],
         "why": ctxtui("why", path, "--json").json["calls"],
+        "check": ctxtui("check", path, "--max-context", "1", "--json").json["files"][0]["figures"]["calls"],
+        "lab": ctxtui("lab", path, "--json").json["sessions"][0]["calls"],
+        "import": ctxtui("import", path, "--json").json["imported"][0]["calls"],
+        "imported before": ctxtui("import", path, "--json").json["imported"][0]["calls_before"],
     }
     assert counted == dict.fromkeys(counted, calls)
     assert ctxtui("cost", path, "--json").json["tokens"] == 1540
@@ -42,6 +47,5 @@ def test_cost_and_show_split_a_session_alike(ctxtui: Run, tmp_path: Path) -> Non
 
 
 def test_one_call_is_no_calls(ctxtui: Run, tmp_path: Path) -> None:
-    path = tmp_path / "events.jsonl"
-    path.write_bytes(as_lines([*story()[:4], request("a-1", 500, 100, 9), *story()[4:6]]))
-    assert "1 call " in ctxtui("cost", path).out
+    (tmp_path / "s.jsonl").write_bytes(lines(list(ClaudeCode().turns(1))[:2]))
+    assert ctxtui("cost", tmp_path / "s.jsonl").out.split("total")[1].split()[:2] == ["1", "call"]
