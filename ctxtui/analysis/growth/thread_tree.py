@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ctxtui.analysis.money.spending import row_of, summed
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import Call, EpochStart, count_calls
 from ctxtui.core.session import MAIN, Session, Thread
 from ctxtui.pricing.price import Cost
 
@@ -94,7 +94,7 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
         parent=parent,
         depth=depth,
         last=last,
-        calls=len(calls),
+        calls=count_calls(calls),
         model=calls[-1].model if calls else "",
         tokens=sizes[-1] if sizes else None,
         peak=max((tokens for tokens in sizes if tokens is not None), default=None),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.growth.thread_tree import Kin, Size, ordered
 from ctxtui.analysis.money.spending import row_of
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Session, Thread
 from ctxtui.pricing.price import Cost
 from ctxtui.views.text import cells, numbers, safe_text, sums
@@ -36,10 +36,9 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
 
 
 class _Sum(Struct):
-    """What is known of a thread's first `calls` calls: the largest that was `reported`, and those
-    without a report."""
+    """Sum of the first `read` calls of a thread: the largest that was `reported`, and those without a report."""
 
-    calls: int = 0
+    read: int = 0
     reported: int | None = None
     silent: tuple[str, ...] = ()
     usd: float | None = None
@@ -59,19 +58,19 @@ class ThreadSums:
     def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:
         order = session.order.get(row.id, [])
         found = self._sums.setdefault(row.id, _Sum())
-        if found.calls > len(order):
+        if found.read > len(order):
             found = self._sums[row.id] = _Sum()
         # The newest call may still be replaced by a fuller record of it.
-        for id_ in order[found.calls : -1]:
+        for id_ in order[found.read : -1]:
             if not _add(found, session.calls[id_], costs):
                 break
         whole = replace(found)
-        for id_ in order[found.calls :]:
+        for id_ in order[found.read :]:
             if not _add(whole, session.calls[id_], costs):
                 break
-        priced = whole.calls == len(order)
+        priced = whole.read == len(order)
         # What is no report may be counted otherwise by now.
-        rest = [*whole.silent, *order[whole.calls :]]
+        rest = [*whole.silent, *order[whole.read :]]
         sizes = [whole.reported, *(size(session.calls[id_]) for id_ in rest)]
         return replace(
             row,
@@ -95,7 +94,7 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
             found.reported = max(found.reported or 0, call.usage.input)
     else:
         found.silent = (*found.silent, call.id)
-    found.calls += call.count
+    found.read += 1
     return True
 
 
@@ -105,9 +104,9 @@ def thread_rows(session: Session) -> list[ThreadRow]:
 
 
 def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
-    order = session.order.get(thread.id, [])
+    calls = count_calls(session.thread_calls(thread.id))
     label = safe_text.one_line(thread.label, 200) or (thread.id if depth else "main")
-    return ThreadRow(id=thread.id, label=label, depth=depth, last=last, calls=len(order))
+    return ThreadRow(id=thread.id, label=label, depth=depth, last=last, calls=calls)
 
 
 def _least(row: ThreadRow) -> str:
@@ -177,10 +176,13 @@ def _context(row: Kin) -> str:
 def _sent(row: Kin) -> str:
     if row.sent is None:
         return ""
-    if not row.sent or not row.calls:
-        return f"{row.sent:,} tokens of input in {row.calls:,} calls."
+    if row.sent and not row.calls:
+        return f"{row.sent:,} tokens of input; in how many calls is not recorded."
+    told = f"{row.sent:,} tokens of input in {numbers.many(row.calls, 'call')}"
+    if not row.sent:
+        return f"{told}."
     answered = f"; they answered {row.answered:,}" if row.answered else ""
-    return f"{row.sent:,} tokens of input in {row.calls:,} calls, {row.sent // row.calls:,} each on average{answered}."
+    return f"{told}, {row.sent // row.calls:,} each on average{answered}."
 
 
 def _spent(row: Kin) -> str:

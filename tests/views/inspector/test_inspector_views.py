@@ -16,7 +16,7 @@ from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.analysis.money.spending import SpendingRow
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.short_names import Names
-from ctxtui.core.call import ANSWER_LEAST, Call, EpochStart
+from ctxtui.core.call import ANSWER_LEAST, SUM, Call, EpochStart, count_calls
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
@@ -372,8 +372,11 @@ def test_paths_are_told_from_where_the_session_ran_also_when_that_is_known_late(
     assert readings.preview(node).text == "src/a.py"
 
 
-def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment() -> None:
+@pytest.mark.parametrize("told", [None, True, 6])
+def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(told: int | None) -> None:
     session = with_subagents()
+    if told is not None:
+        session.apply(CallSeen(replace(session.calls["find-1"], extra={SUM: told})))
     calls = dict(session.calls)
     sums = threads.ThreadSums()
     costs: dict[str, Cost | None] = {}
@@ -387,6 +390,9 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
             assert not row.priced or (row.lacking > 0) == (own.usd is None and own.peak is not None)
         if id_:
             costs[id_] = None if number == 2 else Cost(0.1, fresh=0.0, read=0.1, write=0.0, output=0.0, version="t")
+    assert all(row.priced for row in sums.rows(session, costs, _reported))
+    counted = {row.id: row.calls for row in sums.rows(session, costs, _reported)}
+    assert counted == {id_: count_calls(session.thread_calls(id_)) for id_ in session.threads}
     fuller = replace(calls["find-2"], usage=Usage(fresh=99_999, cost=7.0))
     session.apply(CallSeen(fuller))
     assert {row.id: row.peak for row in sums.rows(session, costs, _reported)}["find"] == 99_999
