@@ -126,7 +126,10 @@ def _beyond(session: Json, reports: list[Json]) -> Usage | None:
     """Usage of the whole session less the `reports` of its answers."""
     rest = [count(at(session, *whole)) - sum(count(at(one, *part)) for one in reports) for part, whole in _FIGURES]
     prompt, output, read, written = (max(0, tokens) for tokens in rest)
-    details = {"cached_tokens": read, **({"cache_write_tokens": written} if any(map(_is_apart, reports)) else {})}
+    details = {
+        "cached_tokens": read,
+        **({"cache_write_tokens": written} if written or any(map(_is_apart, reports)) else {}),
+    }
     return usage({"prompt_tokens": prompt, "completion_tokens": output, "prompt_tokens_details": details})
 
 

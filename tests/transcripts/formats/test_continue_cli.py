@@ -70,6 +70,30 @@ def test_what_the_sums_have_beyond_the_answers_stands_apart() -> None:
     assert rest.is_sum and rest.usage and (rest.usage.input, rest.usage.output) == (20, 8)
 
 
+def test_sums_keep_what_the_cache_wrote_and_read() -> None:
+    details = {"cachedTokens": 170, "cacheWriteTokens": 90}
+    sums = {"promptTokens": 12, "completionTokens": 12, "promptTokensDetails": details}
+    (rest,) = calls(read(as_bytes(session(usage=sums)), NAME), "totals")
+    assert rest.usage and (rest.usage.fresh, rest.usage.cache_read, rest.usage.write_5m) == (0, 30, 30)
+    silent = {**session(usage=sums), "history": [item("user", "hi"), item("assistant", "yes")]}
+    (rest,) = calls(read(as_bytes(silent), NAME), "totals")
+    assert rest.usage and (rest.usage.fresh, rest.usage.cache_read, rest.usage.write_5m) == (12, 170, 90)
+
+
+def test_more_from_the_cache_than_the_prompt_stands_beside_it() -> None:
+    value = {**session(), "history": [item("user", "hi"), item("assistant", "yes", usage=used(5, 2, cached_tokens=60))]}
+    (call,) = calls(read(as_bytes(value), NAME))
+    assert call.usage and (call.usage.fresh, call.usage.cache_read) == (5, 60)
+
+
+def test_a_tool_that_failed_says_so() -> None:
+    value = session()
+    value["history"][2]["toolCallStates"][0]["status"] = "errored"
+    found = read(as_bytes(value), NAME)
+    results = [n.block for n in found.tree.nodes() if n.block.kind == "tool_result"]
+    assert [block.value()["is_error"] for block in results] == [True]
+
+
 def test_a_compaction_begins_with_its_summary() -> None:
     more = [item("assistant", "So far", conversationSummary="So far"), item("user", "On."), item("assistant", "ok")]
     found = read(as_bytes(session(*more)), NAME)
