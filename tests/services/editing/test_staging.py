@@ -28,6 +28,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.editing import staging
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
 from ctxtui.services.editing.overlay import SessionEdits
@@ -332,3 +333,29 @@ def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pyt
     found = table.desk.staging(table.scene)
     assert found.before == before and found.after < before
     assert [one.touched for one in counted] == [True]
+
+
+def test_a_long_context_is_priced_in_a_worker_and_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = talk()
+    table.stage(DROP, table.results()[2])
+    at_once_known = table.pane()
+    monkeypatch.setattr(staging, "PRICED_AT_ONCE", 0)
+    queue: list[Callable[[], None]] = []
+
+    def shown() -> StagedPane:
+        return table.desk.pane(table.desk.staging(table.scene), None, queue.append)
+
+    table.stage(DROP, table.results()[4])
+    assert not shown().known and not shown().known, "the key is answered, the price is not there"
+    table.stage(DROP, table.results()[6])
+    assert not shown().known
+    assert len(queue) == 2, "each state of the edits is asked for once"
+    for work in queue:
+        work()
+    assert shown().known and len(queue) == 2, "the first of them was not worked out any more"
+    priced = costs(shown())
+    table.overlay.undo()
+    table.overlay.undo()
+    shown()
+    queue[-1]()
+    assert costs(shown()) == costs(at_once_known) != priced
