@@ -1,5 +1,4 @@
-"""Sub-agents, as whoever starts them knows them: what one is to do, what came of it, and the tools that may start
-some."""
+"""Sub-agents: the task of one, its result, and the tools that may start one."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ ROUNDS: Final = 30
 
 
 class ChildTask(Struct, frozen=True, kw_only=True):
-    """What a sub-agent is to do. It reads its `system` prompt (None: the parent's) and the `prompt`, nothing of the
-    parent's talk. Of the parent's tools it is offered those that fit one of `tools` (names or patterns; none by
-    default) and need no leave. `label` is what lists call it, `model` another model of the same provider.
+    """The task of a sub-agent. Its context is the `system` prompt (None: the parent's) and the `prompt`, nothing of the
+    parent's conversation. It may use those of the parent's tools that match one of `tools` (names or patterns; none by
+    default) and need no permission. `label` is its name in lists, `model` another model of the same provider.
 
     It makes at most `rounds` requests (0: no limit) of at most `answer_tokens` (0: as the settings say), and sends
     nothing that would take it above `budget_usd` (None: the parent's budget alone holds)."""
@@ -38,9 +37,9 @@ class ChildTask(Struct, frozen=True, kw_only=True):
 
 
 class ChildResult(Struct, frozen=True, kw_only=True):
-    """What came of a sub-agent: the words of its last answer; `why` it ended before it was done ("": it is done); the
-    requests that were answered, what they used, and their cost in USD (None: a price is not known). `thread` names its
-    line of context in the session."""
+    """The result of a sub-agent: the text of its last answer; `why` it ended early ("": it finished); the number of
+    answered requests, their usage and their cost in USD (None: a price is unknown). `thread` is the id of its thread in
+    the session."""
 
     text: str
     thread: str
@@ -51,18 +50,18 @@ class ChildResult(Struct, frozen=True, kw_only=True):
 
 
 class Agents(Protocol):
-    """Starts sub-agents, each a thread of the session. They end when whoever waits for them is cancelled."""
+    """Starts sub-agents, each a thread of the session. Cancelling the awaiting task ends them."""
 
     async def start(self, task: ChildTask) -> ChildResult:
-        """Let a sub-agent do `task`; what came of it. Raises `CtxtuiError` where it cannot begin."""
+        """Run a sub-agent on `task`. Raises `CtxtuiError` if it cannot begin."""
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Let one do each of the `tasks`, all at once; `after_first`: the others when the first one's answer began, so
-        that they read from the cache what it wrote there."""
+        """Run one on each of the `tasks`, all at once. With `after_first` the others start once the first one's answer
+        has begun, so that they read what it wrote to the cache."""
 
 
 class Caller(Struct, frozen=True):
-    """What a user's own tool may ask for: the folder of the chat, sub-agents, and a line to be told to the user."""
+    """The services that a user's own tool gets: the chat's folder, sub-agents, and a way to `say` a line to the user."""
 
     folder: Path
     agents: Agents
@@ -73,9 +72,9 @@ Work = Callable[[Mapping[str, Json], Caller], str | Awaitable[str]]
 
 
 class OwnTool(Struct, frozen=True, kw_only=True):
-    """A tool that a user wrote: what the model is told of it, as in `Tool`, and `run`, which gets the checked input and
-    a `Caller` and gives what the model reads. A plain function runs in a thread, a coroutine in the event loop; only
-    there it can start sub-agents. What it raises is told to the model. With `asks` the user is asked first."""
+    """A tool that a user wrote: its definition, as in `Tool`, and `run`, which takes the checked input and a `Caller` and
+    returns the text for the model. A plain function runs in a thread, a coroutine in the event loop; only a coroutine
+    can start sub-agents. An exception is reported to the model. With `asks` the user is asked first."""
 
     name: str
     description: str
@@ -86,7 +85,7 @@ class OwnTool(Struct, frozen=True, kw_only=True):
 
     @property
     def told(self) -> Tool:
-        """What the model is told of it."""
+        """Its definition for the model."""
         return Tool(self.name, self.description, self.properties, required=self.required)
 
 

@@ -1,4 +1,4 @@
-"""What happens to a turn (events) and what is to be done about it (commands); the machine is in `turn`."""
+"""Events of a turn and the commands that answer them; `turn` has the machine."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolResult(Struct, frozen=True):
-    """What came of a call."""
+    """The result of a tool call."""
 
     id: str
     text: str

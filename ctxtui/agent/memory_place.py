@@ -1,4 +1,4 @@
-"""Where memory stands in a context: in a message of its own, first or last, marked as memory and for the cache."""
+"""The place of memory in a context: a message of its own, first or last, marked as memory and as a breakpoint."""
 
 from __future__ import annotations
 

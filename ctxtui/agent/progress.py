@@ -1,4 +1,4 @@
-"""What the runner tells of a turn as it goes on: for the record, and for the screen."""
+"""Progress events of a turn, sent by the runner to the record and the screen."""
 
 from __future__ import annotations
 

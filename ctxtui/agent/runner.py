@@ -43,7 +43,7 @@ class Tools(Protocol):
         """Whether the user is asked before this tool runs."""
 
     async def plan(self, call: events.ToolCall) -> Planned | events.ToolResult:
-        """What `call` would do; or what the model is told where it cannot be done."""
+        """Plan `call`, or return the error for the model if it cannot be done."""
 
     async def run(self, call: events.ToolCall, planned: Planned | None = None) -> events.ToolResult:
         """Do `call`, as it was `planned`. What goes wrong is the result."""
@@ -61,7 +61,7 @@ async def _nothing() -> None:
 
 
 async def _alone(_: str) -> Sequence[Attached]:
-    """A message goes by itself."""
+    """Attach nothing to a message."""
     return ()
 
 
@@ -113,7 +113,7 @@ class Runner:
         return tuple(self._said)
 
     async def close(self) -> None:
-        """End what is under way: a running answer is kept as far as it came."""
+        """End the turn; the part of a running answer that has arrived is kept."""
         self.feed(events.Interrupted())
         tasks = [*([self._task] if self._task else []), *self._calls.values()]
         for task in tasks:

@@ -98,8 +98,10 @@ def edited_lengths(
             more[position] = (count(now) if now is not None else 0) - (count(was) if was is not None else 0)
             for sign, items in ((1, new.get(position, ())), (-1, had.get(position, ()))):
                 more[position] += sign * sum(count(item.block) for item in items)
-    shared = base.total if first is None else base.tokens(stood[first - 1] if first else ROOT)
     path, same, had_items = nodes or context.nodes, True, before.items
+    # Where no report pins a place, what stands up to the last one may be counted as more than the whole.
+    excess = max(0, base.tokens(path[-1]) - base.total) if path else 0
+    shared = base.total if first is None else max(0, base.tokens(stood[first - 1] if first else ROOT) - excess)
     upto: list[tuple[int, int]] = []
     steps, added, inside, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
     position, step = next(steps)

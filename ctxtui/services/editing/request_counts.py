@@ -31,6 +31,7 @@ class RequestCounts:
         key = (call.id, study.book.version, figures.context_tokens, figures.not_recorded, figures.attached)
         known = next((one for one in self._known if _is_same(one[0], applied) and one[1] == key), None)
         if known is not None:
+            self._known = [*(one for one in self._known if one is not known), known]
             return known[2]
         if not study.book.counted(call.model, applied.context.head):
             return None

@@ -38,6 +38,8 @@ from ctxtui.wire.grammars import GRAMMARS
 
 FEW: Final = 1000
 """Blocks of a context that are read at once, on the screen's thread (some 15 ms)."""
+PRICED_AT_ONCE: Final = 2000
+"""Blocks of a context whose edits are priced on the screen's thread (some 15 ms); those of a longer one in a worker."""
 _EARLIER_STATES: Final = 8
 """States of the edit log before the present one that are tried for the one a call left under."""
 
@@ -63,6 +65,8 @@ class StagingArea:
         self._under: Staging | None = None
         self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
+        self._pricing: object = None
+        """Of which edits a worker makes the price."""
         self._sizes: tuple[Next | None, dict[str, int]] = None, {}
         """Tokens of blocks as the next request has them, which is asked for with every edit."""
         self._rest: tuple[object, RestOfSession | None] | None = None
@@ -88,7 +92,7 @@ class StagingArea:
         if not self._overlays.of(scene.thread or "main").ready:
             return found.coming
         staging = self.staging(scene)
-        tag = self._price(staging, found) if staging.counted else None
+        tag = self._price(staging, found, later) if staging.counted else None
         if tag is None:
             return replace(found.coming, outdated=True)
         now = tag.moments[0]
@@ -204,7 +208,7 @@ class StagingArea:
         if not overlay.staged and (not applied.touched or (not staging.unsent and staging.as_sent)):
             count = len(overlay.in_force)
             return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
-        tag = self._price(staging, coming) if coming is not None and staged and staging.counted else None
+        tag = self._price(staging, coming, later) if coming is not None and staged and staging.counted else None
         if coming is not None and (tag is not None or not staged):
             found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
             staging = staging.breaking(found)
@@ -273,40 +277,62 @@ class StagingArea:
         coming = self._following(staging.scene, self.before(staging.scene), later, live=live)
         if coming is None:
             return None
-        tag = self._price(staging, coming)
+        tag = self._price(staging, coming, later)
+        if tag is None and self._pricing is not None:
+            return None
         return (tag.quotes, tag.lost) if tag is not None else ((), ())
 
-    def _price(self, staging: Staging, coming: Next) -> PriceTag | None:
-        """The tag of what is staged; None while a block of it is being counted."""
-        overlay, model = self._overlays.of(staging.scene.thread or "main"), staging.scene.call.model
-        key = (id(staging.applied), id(coming), overlay.version)
+    def _price(self, staging: Staging, coming: Next, later: Later) -> PriceTag | None:
+        """The tag of what is staged; None while a block of it is being counted, or `later` prices it in a worker."""
+        scene, after = staging.scene, staging.applied
+        key = (id(after), id(coming), self._overlays.of(scene.thread or "main").version)
         if self._tag is None or self._tag[0] != key:
-            waiting: list[Block] = []
-            if self._sizes[0] is not coming:
-                self._sizes = coming, {}
-            sizes = self._sizes[1]
-
-            def count(block: Block) -> int:
-                size = sizes.get(block.digest)
-                if size is None:
-                    found = self.study.features_of(model, block)
-                    if found is None:
-                        waiting.append(block)
-                        return 0
-                    size = sizes[block.digest] = round(coming.weigh(found))
-                return size
-
-            before, after = self.before(staging.scene), staging.applied
-            without, under = self.counted(staging.scene, before), self.counted(staging.scene, after)
+            before = self.before(scene)
+            without, under = self.counted(scene, before), self.counted(scene, after)
             if without is None or under is None:
                 return None
-            counts = without, under
-            tag = price_tag(before, after, coming.asked, count, counts, self._next.literals)
-            if waiting:
-                # It was made of what is not known yet.
-                return None
+            work = partial(self._make_tag, key, before, after, coming, (without, under), scene.call.model)
+            if len(after.context) <= PRICED_AT_ONCE:
+                self._pricing = key
+                work()
+            elif self._pricing != key:
+                self._pricing = key
+                later(work)
+        return self._tag[1] if self._tag is not None and self._tag[0] == key else None
+
+    def _make_tag(
+        self,
+        key: object,
+        before: Applied,
+        after: Applied,
+        coming: Next,
+        counts: tuple[RequestCount, RequestCount],
+        model: str,
+    ) -> None:
+        """Keep the tag of the edits in `after`, unless others are wanted by now, or a block is still being counted."""
+        if self._pricing != key:
+            return
+        waiting = False
+        if self._sizes[0] is not coming:
+            self._sizes = coming, {}
+        sizes = self._sizes[1]
+
+        def count(block: Block) -> int:
+            nonlocal waiting
+            size = sizes.get(block.digest)
+            if size is None:
+                found = self.study.features_of(model, block)
+                if found is None:
+                    waiting = True
+                    return 0
+                size = sizes[block.digest] = round(coming.weigh(found))
+            return size
+
+        tag = price_tag(before, after, coming.asked, count, counts, self._next.literals)
+        if self._pricing == key:
+            self._pricing = None
+        if not waiting:
             self._tag = key, tag
-        return self._tag[1]
 
     def before(self, scene: Scene) -> Applied:
         """What the edits that are in question are held against: the context under those that are applied. Where nothing

@@ -104,7 +104,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     refused = pane.staging.applied.refused or pane.staging.applied.held
     if coming is None or refused or pane.rest is None or not pane.staging.edits:
         return []
-    tag = table.desk._price(pane.staging, coming)
+    tag = table.desk._price(pane.staging, coming, lambda work: work())
     asked = asked_of_rest(pane.staging, coming, tag)
     if asked is None or asked[2] is None or tag is None:
         return []

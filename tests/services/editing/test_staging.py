@@ -25,13 +25,15 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.editing import staging
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.staging import StagingArea
+from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.study import Study
 from ctxtui.views.model.scene import Scene
@@ -41,6 +43,7 @@ from tests.analysis.cache.test_audit import Talk
 from tests.analysis.sessions import book
 from tests.cases.inspect import InMemory
 from tests.cases.sessions import every_category
+from tests.pty_app import REPO
 from tests.sampling import few
 from tests.services.chat.test_host_offline import desk
 from tests.services.chatting import Chat, config
@@ -332,3 +335,42 @@ def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pyt
     found = table.desk.staging(table.scene)
     assert found.before == before and found.after < before
     assert [one.touched for one in counted] == [True]
+
+
+def test_a_long_context_is_priced_in_a_worker_and_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = talk()
+    table.stage(DROP, table.results()[2])
+    at_once_known = table.pane()
+    monkeypatch.setattr(staging, "PRICED_AT_ONCE", 0)
+    queue: list[Callable[[], None]] = []
+
+    def shown() -> StagedPane:
+        return table.desk.pane(table.desk.staging(table.scene), None, queue.append)
+
+    table.stage(DROP, table.results()[4])
+    assert not shown().known and not shown().known, "the key is answered, the price is not there"
+    table.stage(DROP, table.results()[6])
+    assert not shown().known
+    assert len(queue) == 2, "each state of the edits is asked for once"
+    for work in queue:
+        work()
+    assert shown().known and len(queue) == 2, "the first of them was not worked out any more"
+    priced = costs(shown())
+    table.overlay.undo()
+    table.overlay.undo()
+    shown()
+    queue[-1]()
+    assert costs(shown()) == costs(at_once_known) != priced
+
+
+def test_where_nothing_is_cached_what_frees_tokens_costs_nothing() -> None:
+    session = load(REPO / "sessions" / "2-lluma-musume.jsonl").session
+    table = Table(session, book_for(session, Counter(), Settings()))
+    context = table.desk.context(table.scene)
+    calls = [n for n, item in enumerate(context.items) if item.block.kind == "tool_use"]
+    for position in (calls[0], calls[-2], calls[-1]):
+        table.stage(DROP, position)
+        pane = table.pane()
+        assert pane.staging.freed > 0
+        assert pane.moments[0].once is not None and pane.moments[0].once < 0, position
+        table.overlay.discard()
