@@ -15,7 +15,13 @@ from tests.transcripts.reading import as_lines
 def recording(folder: Path, told: int) -> Path:
     """A Copilot session whose sums tell of `told` calls (0: they do not say), of which two have a record."""
     path = folder / "events.jsonl"
-    records = [*story()[:4], request("a-1", 500, 100, 9), *story()[4:6], story()[6], metrics(told, 1500, 400, 40)]
+    records: list[object] = [
+        *story()[:4],
+        request("a-1", 500, 100, 9),
+        *story()[4:6],
+        story()[6],
+        metrics(told, 1500, 400, 40),
+    ]
     path.write_bytes(as_lines(records))
     return path
 

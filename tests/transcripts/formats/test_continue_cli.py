@@ -77,7 +77,9 @@ def test_sums_keep_what_the_cache_wrote_and_read() -> None:
     assert rest.usage and (rest.usage.fresh, rest.usage.cache_read, rest.usage.write_5m) == (0, 30, 30)
     read_only = {**sums, "promptTokens": 50, "promptTokensDetails": {**details, "cacheWriteTokens": 60}}
     (rest,) = calls(read(as_bytes(session(usage=read_only)), NAME), "totals")
-    assert rest.usage and (rest.usage.fresh, rest.usage.cache_read) == (38, 30), "what was read stands beside the prompt"
+    assert rest.usage and (rest.usage.fresh, rest.usage.cache_read) == (38, 30), (
+        "what was read stands beside the prompt"
+    )
     silent = {**session(usage=sums), "history": [item("user", "hi"), item("assistant", "yes")]}
     (rest,) = calls(read(as_bytes(silent), NAME), "totals")
     assert rest.usage and (rest.usage.fresh, rest.usage.cache_read, rest.usage.write_5m) == (12, 170, 90)

@@ -80,6 +80,8 @@ def test_a_request_without_an_end_used_what_nobody_knows() -> None:
     lost, last = calls(found)[2:]
     assert lost.usage is None and lost.answered_in_part and (last.id, last.answered_in_part) == ("m-3", False)
     assert len(calls(read(as_lines([*session(), request("0.3")]), NAME))) == 2, "it may still be under way"
+    over = read(as_lines([*session(), request("0.3"), record("turn.ended", reason="cancelled")]), NAME)
+    assert len(calls(over)) == 3 and calls(over)[-1].answered_in_part, "the turn is over"
     again = [request("0.3"), request("0.3"), end("m-3", 0, 125, 9, 2)]
     assert len(calls(read(as_lines([*session(), *again]), NAME))) == 3, "asked again, it is the same step"
 
@@ -128,6 +130,13 @@ def test_an_undo_goes_back_to_what_the_user_said() -> None:
     assert any(b"Which files?" in body for body in kept), "more than there is: nothing is undone"
     packed = record("context.apply_compaction", summary="So far", compactedCount=99)
     assert b"So far" in asked_after(packed, record("context.undo", count=1))[0], "never across a compaction"
+    packed["keptUserMessageCount"] = 1
+    assert len(asked_after(packed, record("context.undo", count=1))) == 3, "nor into what it kept"
+    command = {"role": "user", "content": [{"type": "text", "text": "/review"}]}
+    command["origin"] = {"kind": "skill_activation", "trigger": "user-slash"}
+    typed = record("context.append_message", message=command)
+    bodies = asked_after(typed, record("context.undo", count=1))
+    assert any(b"Which files?" in body for body in bodies) and not any(b"/review" in body for body in bodies)
 
 
 def test_each_result_is_a_message_that_a_compaction_counts() -> None:
@@ -156,10 +165,11 @@ def test_what_comes_during_a_step_stands_behind_its_answer() -> None:
 def test_older_files_have_no_requests() -> None:
     steps = [one for one in session() if one["type"] != "llm.request"]
     beside = record("usage.record", model="k2", usageScope="session", usage=usage(7, 0, 0, 1))
-    cut = [record("usage.record", model="k2", usageScope="turn", usage=usage(1, 2, 3, 4)), record("turn.prompt")]
+    spent = record("usage.record", model="k2", usageScope="turn", usage=usage(1, 2, 3, 4))
+    cut = [spent, event("step.begin"), spent, record("turn.prompt")]
     found = read(as_lines([*steps, beside, *cut]), NAME)
     told = [(call.id[:2], call.usage.input if call.usage else None) for call in calls(found)]
-    assert told == [("m-", 105), ("m-", 125), ("ca", 6)] and calls(found)[-1].model == "k2"
+    assert told == [("m-", 105), ("m-", 125), ("ca", 6), ("ca", 6)] and calls(found)[-1].model == "k2"
     (other,) = calls(found, "main other")
     assert other.usage and other.usage.input == 7
 

@@ -58,6 +58,11 @@ def test_thoughts_that_google_counts_apart() -> None:
     assert call.usage and (call.usage.output, call.usage.reasoning) == (7, 4)
 
 
+def test_a_report_of_zeros_is_none() -> None:
+    (call,) = calls(read(as_lines([record("r1", None, "assistant", {"text": "x"}, **used(0, 0))]), NAME))
+    assert call.usage is None and call.answered_in_part
+
+
 def test_a_rewind_goes_on_from_an_earlier_record() -> None:
     again = [record("r6", "r1", "system", subtype="rewind"), record("r7", "r6", "user", {"text": "Stop."})]
     session = read(as_lines([*chat(), *again, record("r8", "r7", "assistant", {"text": "ok"}, **used(110, 1))]), NAME)

@@ -398,6 +398,15 @@ def test_peaks_and_costs_of_threads_are_those_of_the_whole_list_at_every_moment(
     assert {row.id: row.peak for row in sums.rows(session, costs, _reported)}["find"] == 99_999
 
 
+def test_a_sum_of_untold_calls_has_no_average() -> None:
+    session = with_subagents()
+    for call in session.thread_calls("find"):
+        session.apply(CallSeen(replace(call, extra={SUM: True})))
+    (row,) = (one for one in family(session, {}, _reported) if one.id == "find")
+    (sent,) = (column for column in threads.table("").columns if column.name == "sent in all")
+    assert sent.sum is not None and sent.sum(row) == f"{row.sent:,} tokens of input; in how many calls is not recorded."
+
+
 def test_tools_are_counted_along_the_path() -> None:
     scene = STUDY.scene(MAIN, 5)
     use = ToolUse(scene.session.tree)
