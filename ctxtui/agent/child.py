@@ -73,8 +73,8 @@ Work = Callable[[Mapping[str, Json], Caller], str | Awaitable[str]]
 
 class OwnTool(Struct, frozen=True, kw_only=True):
     """A tool that a user wrote: its definition, as in `Tool`, and `run`, which takes the checked input and a `Caller`
-    and returns the text for the model. A plain function runs in a thread, a coroutine in the event loop; only a coroutine
-    can start sub-agents. An exception is reported to the model. With `asks` the user is asked first."""
+    and returns the text for the model. A plain function runs in a thread, a coroutine in the event loop; only a
+    coroutine can start sub-agents. An exception is reported to the model. With `asks` the user is asked first."""
 
     name: str
     description: str
