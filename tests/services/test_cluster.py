@@ -109,6 +109,12 @@ def test_workers_elsewhere_find_what_is_named_from_here(ctxtui: Run, scheduler: 
     far = ctxtui("stats", "logs", "--json", "--cluster", scheduler)
     assert far.code == 0 and not far.json["failed"] and far.json["total"]["sessions"] == 3
     assert ctxtui("check", "logs", "--max-context", "1", "--cluster", scheduler).code == 8
+
+
+@pytest.mark.slow
+def test_workers_elsewhere_find_what_goes_into_tables(ctxtui: Run, scheduler: str) -> None:
+    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    sessions(3)
     assert ctxtui("export", "logs", "--to", "parquet", "-o", "out", "--cluster", scheduler).code == 0
 
 
