@@ -39,7 +39,7 @@ from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
-"""Kinds of what happened beside calls that were requests."""
+"""Kinds of events beside calls that were requests."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
 
@@ -227,8 +227,8 @@ class CacheForecaster:
         return clock.last + max(0.0, at - used)
 
     def _used_between(self, call_id: str, until: float) -> float:
-        """When a request on record that is no call of it last used the cache after the call `call_id` (Unix seconds, at
-        most `until`): the client's own, or one that was interrupted. 0 where there was none."""
+        """Time (Unix seconds, at most `until`) of the last request after the call `call_id` that is on record, but no
+        call: the client's own, or one that was interrupted. 0 where there was none."""
         happened = self._session.happenings[self._happenings_read :]
         self._happenings_read += len(happened)
         for one in happened:

@@ -10,10 +10,10 @@ from ctxtui.curation.legality.violation import ENCRYPTED, Violation, listed
 
 _KEYS: Final = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 _FREE: Final = frozenset({"input", "arguments"})
-"""Members whose inside is a tool's own business."""
+"""Members that are not looked into: a tool's input may have any names."""
 
 _NEEDED: Final = frozenset({"compaction", "compaction_summary", "encrypted_content"})
-"""Kinds of OpenAI's items and parts that are nothing without it."""
+"""Kinds of OpenAI's items and parts that must have it."""
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:

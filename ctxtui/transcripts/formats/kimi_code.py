@@ -84,13 +84,13 @@ class _Agent:
         match kind:
             case "context.apply_compaction":
                 self._compact(value)
-                self.dialogue.restart(EpochStart.COMPACTION, head=self._whole())
+                self.dialogue.restart(EpochStart.COMPACTION, head=self._context_head())
             case "context.clear":
                 self._messages = []
-                self.dialogue.restart(EpochStart.COMPACTION, head=self._whole())
+                self.dialogue.restart(EpochStart.COMPACTION, head=self._context_head())
             case "context.undo":
                 self._undo(count(value.get("count")) or 1)
-                self.dialogue.head = self._whole()
+                self.dialogue.head = self._context_head()
 
     def _begin(self, tools: list[Json]) -> None:
         """The tools and the system prompt of the next request, where they changed."""
@@ -99,9 +99,9 @@ class _Agent:
             front.append(Item(blocks.of({"type": "text", "text": self._system}), Place("system")))
         if front != self._front:
             self._front = front
-            self.dialogue.head = self._whole()
+            self.dialogue.head = self._context_head()
 
-    def _whole(self) -> int:
+    def _context_head(self) -> int:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
     def _compact(self, value: dict[str, Json]) -> None:

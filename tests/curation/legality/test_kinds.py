@@ -214,7 +214,7 @@ def test_an_image_of_another_type_says_so() -> None:
 
 def test_an_image_has_a_most_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     large = image(png(8, 6) + b"x" * 600)
-    monkeypatch.setattr(images, "MOST_CHARACTERS", 700)
+    monkeypatch.setattr(images, "MAX_BASE64_CHARACTERS", 700)
     found, value, _ = mended(claude(result(GOOD, large)))
     assert [edit.given["parts"] for edit in found.edits] == [[1]]
     assert json.dumps(value).count('"type": "image"') == 1
