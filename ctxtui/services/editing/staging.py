@@ -349,7 +349,8 @@ class StagingArea:
     def foretelling(self) -> bool:
         """Whether a next request is being worked out, or what it needs."""
         done, total = self.study.progress
-        return self._next.foretelling or done < total or self._reading is not None
+        working = self._reading is not None or self._pricing is not None
+        return self._next.foretelling or done < total or working
 
     @property
     def literals(self) -> Literals | None:

@@ -275,6 +275,9 @@ class ContextEdits:
         pane, overlay = self._state.panels.staged.what, self.overlay
         if pane is None or overlay is None or not overlay.staged:
             return
+        if not pane.moments and self.desk is not None and self.desk.foretelling:
+            self._prompt.say([Span("the prices are being worked out", "dim")])
+            return
         there = {NOW, *(one.name for one in pane.moments)}
         until = next(iter(overlay.waiting.values()), "")
         order = [*WAIT_FOR]
