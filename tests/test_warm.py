@@ -49,11 +49,17 @@ def test_what_is_not_caught_is_a_traceback() -> None:
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_signals_reach_it(sign: signal.Signals) -> None:
-    command = [*warm_python(), "-c", "import time; print('up', flush=True); time.sleep(600)"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
+    # Short sleeps: a signal that comes just before a sleep begins is handled when that has ended only.
+    program = "import time\nprint('up', flush=True)\nwhile True: time.sleep(0.02)"
+    with subprocess.Popen(
+        [*warm_python(), "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as running:
         assert running.stdout is not None and running.stdout.readline() == b"up\n"
-        running.send_signal(sign)
-        assert running.wait(60) == -sign
+        try:
+            running.send_signal(sign)
+            assert running.wait(60) == -sign
+        finally:
+            running.kill()
 
 
 def gone(pid: int) -> bool:
