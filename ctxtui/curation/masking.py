@@ -87,7 +87,8 @@ _LONG: Final = 16
 _NO_SECRET: Final = re.compile(rf"(?i)(?:{NO_VALUE})$|[~.]?/[\w.-]+/|https?:")
 """A word or a path: no piece of a secret, though a name before it says so."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
-_IDENTIFIER: Final = re.compile(r"[\w.:/@+-]{1,80}")
+_IDENTIFIER: Final = re.compile(r"(?=.{1,80}$)[\w.:/@+-]+(?: [\w.:/@+-]+)?")
+"""A word of the protocol or a client's name, which may have two: ``claude code``."""
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _DIGIT: Final = re.compile(r"\d")
@@ -281,7 +282,8 @@ class Masker:
         """The masked `one`: the same block where nothing was found in it."""
         value = one.value()
         masked = self._masked(value, _kind(one))
-        return one if masked == value else block.make(one.kind, masked)
+        kind = self.word(one.kind)
+        return one if masked == value and kind == one.kind else block.make(kind, masked)
 
     def word(self, words: str) -> str:
         """A word of the protocol, such as a model's name: the same unless it holds something, or is none."""
@@ -427,7 +429,7 @@ class Masker:
 
     def _without_finds(self, words: str, *, bare: bool = True) -> str:
         """`words` with masks; `bare`: also where a text stands for itself and looks random."""
-        if not words or (bare and self.level == Level.TEXT):
+        if not words:
             return words
         if "base64," in words:
             words = _DATA_URL.sub(self._data_url, words)
