@@ -28,8 +28,9 @@ _READ_ONLY: Final = ("hooks", "modules", "lfs")
 _REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
 _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
+                    "[commit]\n\tgpgSign = false", "[tag]\n\tgpgSign = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
-"""Of the copy: every object is a file of its own, for all of them to be found."""
+"""Of the copy: every object is a file of its own, for all of them to be found; no key is there to sign with."""
 _SAFE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
 _BY: Final = "by a command of ctxtui's agent"
 _HEAD: Final = "git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD"

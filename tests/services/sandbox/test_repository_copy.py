@@ -181,5 +181,12 @@ def test_other_forms_of_a_repository(sh: Sh, root: Path, form: str) -> None:
     subprocess.run(["git", "init", "-q", f"--object-format={form}", root], check=True)
     git(root, "commit", "-q", "--allow-empty", "-m", "one")
     git(root, "config", "user.email", "ada@example.org")
-    assert sh("git config user.name Ada; echo a > a; git add a; git commit -qm two; git rm -q a").notes == ()
+    # There is no key to sign with.
+    git(root, "config", "commit.gpgSign", "true")
+    git(root, "config", "tag.gpgSign", "true")
+    assert (
+        sh("git config user.name Ada; echo a > a; git add a; git commit -qm two; git rm -q a; git tag -m x v1").notes
+        == ()
+    )
     assert git(root, "log", "--format=%s") == "two\none" and git(root, "ls-files") == ""
+    assert git(root, "cat-file", "-t", "v1") == "tag"
