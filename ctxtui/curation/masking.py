@@ -681,6 +681,11 @@ def _texts_in(encoded: str) -> Iterator[str]:
         at += 12 + length
 
 
-def said(report: dict[str, int]) -> list[str]:
-    """What was masked, a line per kind: ``3 x api key``."""
+def describe_report(report: dict[str, int]) -> list[str]:
+    """A line per kind of what was masked: ``3 x api key``."""
     return [f"{n:,} x {what}" for what, n in report.items()]
+
+
+def summarize_report(report: dict[str, int]) -> str:
+    """The same on one line."""
+    return ", ".join(describe_report(report)) or "nothing was found to mask"
