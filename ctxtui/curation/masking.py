@@ -246,9 +246,9 @@ class Masker:
             if (find.start, find.end) in alone:
                 continue
             cuts = [find.start, *(edge for edge in edges if find.start < edge < find.end), find.end]
-            # "The password:" at the end of one text says little of what the next one begins with.
+            # "The password:" at the end of one text says little of what the next one begins with; `password="` does.
             if find.rank in self._named and (
-                (find.start in edges and not is_random(find.secret))
+                (find.start in edges and joined[find.start - 1] not in "\"'=" and not is_random(find.secret))
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
             ):
                 continue
