@@ -87,7 +87,8 @@ _LONG: Final = 16
 _NO_SECRET: Final = re.compile(rf"(?i)(?:{NO_VALUE})$|[~.]?/[\w.-]+/|https?:")
 """A word or a path: no piece of a secret, though a name before it says so."""
 _FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
-_IDENTIFIER: Final = re.compile(r"[\w.:/@+-]{1,80}")
+_IDENTIFIER: Final = re.compile(r"(?=.{1,80}$)[\w.:/@+-]+(?: [\w.:/@+-]+)?")
+"""A word of the protocol or a client's name, which may have two: ``claude code``."""
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _DIGIT: Final = re.compile(r"\d")
@@ -245,9 +246,9 @@ class Masker:
             if (find.start, find.end) in alone:
                 continue
             cuts = [find.start, *(edge for edge in edges if find.start < edge < find.end), find.end]
-            # "The password:" at the end of one text says little of what the next one begins with.
+            # "The password:" at the end of one text says little of what the next one begins with; `password="` does.
             if find.rank in self._named and (
-                (find.start in edges and not is_random(find.secret))
+                (find.start in edges and joined[find.start - 1] not in "\"'=" and not is_random(find.secret))
                 or any(_NO_SECRET.match(joined[a:b]) for a, b in pairwise(cuts))
             ):
                 continue
@@ -281,7 +282,8 @@ class Masker:
         """The masked `one`: the same block where nothing was found in it."""
         value = one.value()
         masked = self._masked(value, _kind(one))
-        return one if masked == value else block.make(one.kind, masked)
+        kind = self.word(one.kind)
+        return one if masked == value and kind == one.kind else block.make(kind, masked)
 
     def word(self, words: str) -> str:
         """A word of the protocol, such as a model's name: the same unless it holds something, or is none."""
@@ -427,7 +429,7 @@ class Masker:
 
     def _without_finds(self, words: str, *, bare: bool = True) -> str:
         """`words` with masks; `bare`: also where a text stands for itself and looks random."""
-        if not words or (bare and self.level == Level.TEXT):
+        if not words:
             return words
         if "base64," in words:
             words = _DATA_URL.sub(self._data_url, words)
@@ -679,6 +681,11 @@ def _texts_in(encoded: str) -> Iterator[str]:
         at += 12 + length
 
 
-def said(report: dict[str, int]) -> list[str]:
-    """What was masked, a line per kind: ``3 x api key``."""
+def describe_report(report: dict[str, int]) -> list[str]:
+    """A line per kind of what was masked: ``3 x api key``."""
     return [f"{n:,} x {what}" for what, n in report.items()]
+
+
+def summarize_report(report: dict[str, int]) -> str:
+    """The same on one line."""
+    return ", ".join(describe_report(report)) or "nothing was found to mask"

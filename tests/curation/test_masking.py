@@ -214,6 +214,20 @@ def test_a_key_over_the_end_of_a_line_goes_though_its_rest_looks_like_a_word() -
     assert masker().text(f"see {SECRETS[2]}\nVersion4 of") == "see ⟨token 1⟩\nVersion4 of"
 
 
+@pytest.mark.parametrize("named", ['see password = "', "DB_PASSWORD=", "passwd='"])
+def test_a_password_that_begins_where_its_name_ends_a_text_goes(named: str) -> None:
+    closed = f"correcthorsebattery{named[-1]} there" if named[-1] != "=" else "correcthorsebattery"
+    made = masker().value([{"type": "text", "text": text} for text in (named, closed)])
+    assert "horse" not in json.dumps(made)
+
+
+@pytest.mark.parametrize("at", range(len("https://hooks.slack.com/"), 70))
+def test_a_webhook_that_two_texts_share_goes_wherever_it_is_cut(at: int) -> None:
+    address = "https://hooks.slack.com/services/T0a1B2c3D/B4e5F6g7H/i8J9k0L1m2N3o4P5q6R7s8T9"
+    made = json.dumps(masker().value([{"type": "text", "text": text} for text in (address[:at], address[at:])]))
+    assert "s8T9" not in made and "6g7H" not in made
+
+
 def test_neighbours_that_only_seem_to_say_a_secret_stay() -> None:
     said = ["secret: string", "/Users/a1b2c3d4/projects/src/handlers", "the token:", "message-handler is a module"]
     value = [{"type": "text", "text": text} for text in said]

@@ -62,3 +62,16 @@ def test_artifacts_are_kept_by_name(store: Store) -> None:
     assert store.artifact(session, "CODE_1") == b"new"
     with pytest.raises(NotFound, match="no artifact 'CODE_3'"):
         store.artifact(session, "CODE_3")
+
+
+def test_a_recording_does_not_get_the_edits_of_a_session_whose_id_begins_with_its_own(store: Store) -> None:
+    session = store.import_session(talk(2), FILE)
+    store.add_edits(session, [ONE])
+    store.put_artifact(session, "note", b"theirs", "text/plain")
+    for own in (session[:-1], ""):
+        for ask in (store.edits, store.branches, store.artifacts):
+            with pytest.raises(NotFound):
+                ask(own)
+        with pytest.raises(NotFound):
+            store.add_edits(own, [TWO])
+    assert store.resolve(session[:-1]) == session

@@ -143,7 +143,7 @@ def _read(
 def _page(
     found: list[ReportedSession], failed: list[tuple[str, CtxtuiError]], masker: Masker, most: int, level: str
 ) -> ReportPage:
-    from ctxtui.curation.masking import said
+    from ctxtui.curation.masking import describe_report
     from ctxtui.views.pages.report_page import ReportPage
 
     ordered = sorted(found, key=lambda one: (-(one.usd or 0.0), -one.growth.growth.carry))
@@ -157,12 +157,13 @@ def _page(
         sessions=tuple(ordered),
         rest=max(0, len(ordered) - most),
         level=level,
-        masked=tuple(said(masker.report)),
+        masked=tuple(describe_report(masker.report)),
         failed=told,
     )
 
 
 def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bool) -> None:
+    from ctxtui.curation.masking import summarize_report
     from ctxtui.views.pages.report_page import page
 
     data = page(what).encode("utf-8", "replace")
@@ -172,8 +173,7 @@ def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bo
     else:
         write_private(Path(html), data, replace=force)
         write(f"{len(data):,} bytes written to {html}")
-    found = ", ".join(f"{n:,} x {kind}" for kind, n in masker.report.items()) or "nothing was found to mask"
-    note(f"masked ({level}): {found}")
+    note(f"masked ({level}): {summarize_report(masker.report)}")
 
 
 def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -> None:

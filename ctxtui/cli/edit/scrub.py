@@ -10,7 +10,7 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.curation.mask_rules import Level
-from ctxtui.curation.masking import Masker
+from ctxtui.curation.masking import Masker, summarize_report
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.pricing import price_of, prices_for
@@ -57,5 +57,4 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
         write_json({"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)})
     else:
         write(shown(id_))
-    found = ", ".join(f"{n:,} x {what}" for what, n in masker.report.items()) or "nothing was found to mask"
-    note(f"masked ({mask}): {found}")
+    note(f"masked ({mask}): {summarize_report(masker.report)}")

@@ -12,7 +12,7 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.progress import counting
 from ctxtui.curation.mask_rules import Level
-from ctxtui.curation.masking import Masker
+from ctxtui.curation.masking import Masker, summarize_report
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
@@ -78,5 +78,4 @@ def share(
     if as_json:
         fields = {"path": str(output), "call": chosen.number, "bytes": len(data), "level": mask}
         write_json({**fields, "masked": dict(masker.report)})
-    found = ", ".join(f"{n:,} x {what}" for what, n in masker.report.items()) or "nothing was found to mask"
-    note(f"masked ({mask}): {found}")
+    note(f"masked ({mask}): {summarize_report(masker.report)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ from ctxtui.analysis.short_names import first_words, label_of
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.session import Session
+from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Node
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker, Pieces
@@ -122,7 +122,7 @@ def masked(draft: ReportDraft, masker: Masker) -> ReportedSession:
         one,
         title=cells.fit(masker.line(one.title), _TITLE),
         facts=tuple(masker.text(fact) for fact in one.facts),
-        growth=_named(draft.growth, masker.line),
+        growth=_named(draft.growth, masker),
         found=found,
         blocks=tuple(_masked_block(block, masker) for block in draft.blocks),
     )
@@ -133,10 +133,11 @@ def _masked(one: PricedFinding, masker: Masker) -> PricedFinding:
     return replace(one, finding=about)
 
 
-def _named(grown: GrowthReport, mask: Callable[[str], str]) -> GrowthReport:
-    phases = tuple(replace(phase, name=mask(phase.name)) for phase in grown.growth.phases)
-    rule = mask(grown.growth.rule)
-    return replace(grown, growth=replace(grown.growth, phases=phases, rule=rule))
+def _named(grown: GrowthReport, masker: Masker) -> GrowthReport:
+    growth = grown.growth
+    phases = tuple(replace(phase, name=masker.line(phase.name)) for phase in growth.phases)
+    thread = growth.thread if growth.thread == MAIN else masker.id(growth.thread)
+    return replace(grown, growth=replace(growth, thread=thread, phases=phases, rule=masker.line(growth.rule)))
 
 
 def _facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Sequence[str]:
@@ -147,7 +148,7 @@ def _facts(session: Session, chosen: ChosenCall, source: str, number: int) -> Se
     until = _date(max(times)) if times else ""
     others = len([id_ for id_, ids in session.order.items() if ids]) - 1
     threads = f"and {others:,} other thread{'' if others == 1 else 's'}" if others > 0 else ""
-    thread = "" if chosen.thread == "main" else chosen.thread
+    thread = "" if chosen.thread == MAIN else chosen.thread
     dates = when if when == until else f"{when} to {until}"
     models = ", ".join(dict.fromkeys(call.model for call in calls if call.model))
     return session.about.source or source, models or session.model, about, thread, threads, dates

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ctxtui.core.block import Place
 from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree
@@ -17,9 +18,9 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
     tree, nodes = Tree(), {ROOT: ROOT}
     masker.follow_all(session.tree)
     blocks = {digest: masker.block(block) for digest, block in session.tree.blocks.items()}
+    places = {place: Place(*map(masker.word, place)) for place in dict.fromkeys(n.place for n in session.tree.nodes(1))}
     for node in session.tree.nodes(1):
-        place = node.place._replace(role=masker.word(node.place.role))
-        nodes[node.id] = tree.child(nodes[node.parent], blocks[node.block.digest], place)
+        nodes[node.id] = tree.child(nodes[node.parent], blocks[node.block.digest], places[node.place])
     about = session.about
     text, word = masker.text, masker.word
     made = Session(
@@ -50,7 +51,13 @@ def scrubbed(session: Session, id_: str, masker: Masker) -> Session:
     made.order = {_thread(key, masker): [masker.id(id_) for id_ in ids] for key, ids in session.order.items()}
     made.skipped = [replace(one, reason=text(one.reason)) for one in session.skipped]
     made.happenings = [
-        replace(one, text=text(one.text), thread=_thread(one.thread, masker), after=masker.id(one.after))
+        replace(
+            one,
+            kind=word(one.kind),
+            text=text(one.text),
+            thread=_thread(one.thread, masker),
+            after=masker.id(one.after),
+        )
         for one in session.happenings
     ]
     made.quotas = [one._replace(limit=text(one.limit), raw=text(one.raw)) for one in session.quotas]

@@ -12,7 +12,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.curation.mask_rules import Level
-from ctxtui.curation.masking import Masker, said
+from ctxtui.curation.masking import Masker, describe_report
 from ctxtui.services.editing.exporting import exported, own_form
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, index_of
 
@@ -47,7 +47,7 @@ def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: st
         body=json.dumps(json.loads(canonical.dumps(body)), indent=1, ensure_ascii=False),
         lost=tuple(map(masker.text, made.lost)) if masker.level != Level.TEXT else made.lost,
         level=str(masker.level),
-        masked=tuple(said(report)),
+        masked=tuple(describe_report(report)),
     )
     masker.report = report
     return page

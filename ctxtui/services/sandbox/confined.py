@@ -58,7 +58,10 @@ async def confined(
         with tempfile.TemporaryDirectory(prefix="ctxtui-", ignore_cleanup_errors=True) as scratch:
             place, copy = Path(scratch).resolve(), None
             if names_git(argv):
-                copy = await asyncio.to_thread(copy_of, root, place, mounted=found.kind != SEATBELT)
+                try:
+                    copy = await asyncio.to_thread(copy_of, root, place, mounted=found.kind != SEATBELT)
+                except CtxtuiError as error:
+                    notes.append(error.message)
                 env |= copy.env if copy else {}
             shown = list(copy.shown if copy else ())
             if found.kind == SEATBELT:

@@ -24,6 +24,8 @@ _INSIDE: Final = Path(__file__).with_name("inside.py")
 _BWRAP_OWN: Final = (
     "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--die-with-parent", "--new-session",
 )  # fmt: skip
+_WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL")
+"""It ends when ctxtui does, as bubblewrap does with ``--die-with-parent``."""
 UNCONFINED: Final = "not confined: it can do whatever you can"
 
 
@@ -53,7 +55,7 @@ class Confinement(Struct, frozen=True):
             spaces = ["--user", "--map-current-user", "--keep-caps", "--mount", "--pid", "--ipc"]
             spaces += [] if network else ["--net"]
             inside = [sys.executable, "-I", "-S", str(_INSIDE), *view.options(), *closed, "--", *argv]
-            return [UNSHARE, *spaces, "--fork", "--kill-child", "--mount-proc", *inside]
+            return [*_WITH_PARENT, UNSHARE, *spaces, "--fork", "--kill-child", "--mount-proc", *inside]
         if self.kind == SEATBELT:
             return [SEATBELT, "-p", view.profile(network=network), *argv]
         return list(argv)

@@ -41,14 +41,14 @@ def _done(result: int, what: str) -> None:
 
 
 def _mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
-    done = _libc.mount(source.encode(), target.encode(), kind.encode() or None, flags, data.encode() or None)
+    done = _libc.mount(os.fsencode(source), os.fsencode(target), kind.encode() or None, flags, data.encode() or None)
     _done(done, f"mount on {target.removeprefix(_NEW)}")
 
 
 def _restrict(path: str, attributes: int, *, below: bool = True) -> None:
     """Set attributes of what is mounted at `path`, and `below` it."""
     packed = struct.pack("QQQQ", attributes, 0, 0, 0)
-    done = _libc.syscall(_SET_MOUNTS, _HERE, path.encode(), _ALL_BELOW if below else 0, packed, len(packed))
+    done = _libc.syscall(_SET_MOUNTS, _HERE, os.fsencode(path), _ALL_BELOW if below else 0, packed, len(packed))
     _done(done, f"mount_setattr of {path.removeprefix(_NEW)}")
 
 

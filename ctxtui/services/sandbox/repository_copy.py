@@ -17,17 +17,20 @@ from typing import IO, Any, Final
 
 from msgspec import Struct
 
+from ctxtui.core.errors import CtxtuiError
+
 _SECONDS: Final = 120
 _ELSEWHERE: Final = Path("/run/ctxtui/git")
 """Where the copy is shown for a work tree whose ``.git`` is a file."""
 _COPIED: Final = ("HEAD", "index", "packed-refs", "config", "config.worktree", "shallow", "refs", "reftable", "logs",
                   "info")  # fmt: skip
-_LINKED: Final = ("hooks", "modules", "lfs")
+_READ_ONLY: Final = ("hooks", "modules", "lfs")
 _REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
 _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
+                    "[commit]\n\tgpgSign = false", "[tag]\n\tgpgSign = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
-"""Of the copy: every object is a file of its own, for all of them to be found."""
+"""Of the copy: every object is a file of its own, for all of them to be found; no key is there to sign with."""
 _SAFE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
 _BY: Final = "by a command of ctxtui's agent"
 _HEAD: Final = "git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD"
@@ -57,17 +60,22 @@ class RepositoryCopy:
         self._copy = scratch / "git"
         self._is_file = (root / ".git").is_file()
         self._place = (_ELSEWHERE if self._is_file else root / ".git") if mounted else self._copy
-        self._original = self._place / "original" if mounted else common
+        self._mounted = mounted
         self._pointer = scratch / "pointer"
         self.env = {} if mounted else {"GIT_DIR": str(self._copy), "GIT_WORK_TREE": str(root)}
         """Variables by which git finds the copy, where it is not shown at the repository's place."""
+        places = {name: common / name for name in _READ_ONLY if (common / name).is_dir()}
+        self._read_only = {"original": common, **places}
+        """Folders of the repository, by the names under which the copy shows them."""
         self._before = self._read(self._state_here(scratch / "before"))
         self._fill(own)
 
     @property
     def shown(self) -> tuple[tuple[Path, Path, bool], ...]:
         """What a program sees of it: what, where, and whether it writes it."""
-        found = [(self._copy, self._place, True), (self._common, self._original, False)]
+        found = [(self._copy, self._place, True)]
+        if self._mounted:
+            found += [(source, self._place / name, False) for name, source in self._read_only.items()]
         return (*found, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def reading(self) -> list[str]:
@@ -99,9 +107,7 @@ class RepositoryCopy:
             self._take_references(after)
             self._take_index(after)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            told = getattr(error, "stderr", None) or str(error)
-            text = told.decode("utf-8", "replace") if isinstance(told, bytes) else told
-            return f"not taken over into the repository: {' '.join(text.split())[:500]}"
+            return f"not taken over into the repository: {_reason(error)}"
         return ""
 
     def _fill(self, own: Path) -> None:
@@ -114,13 +120,13 @@ class RepositoryCopy:
                 shutil.copy(source, self._copy / name)
         for source in own.glob("sharedindex.*"):
             shutil.copy(source, self._copy / source.name)
-        for name in _LINKED:
-            if (self._common / name).exists():
-                (self._copy / name).symlink_to(self._original / name)
-        (self._copy / "original").mkdir()
+        for name, source in self._read_only.items():
+            (self._copy / name).mkdir() if self._mounted else (self._copy / name).symlink_to(source)
         (self._copy / "objects" / "info").mkdir(parents=True)
-        (self._copy / "objects" / "info" / "alternates").write_text(f"{self._original}/objects\n")
-        self._pointer.write_text(f"gitdir: {self._place}\n")
+        # Relative: a line cannot hold every path.
+        (self._copy / "objects" / "info" / "alternates").write_text("../original/objects\n")
+        if self._is_file:
+            self._pointer.write_text(f"gitdir: {self._place}\n")
         settings = [*_SETTINGS]
         # The home folder, where most have it, is not seen.
         with suppress(subprocess.CalledProcessError):
@@ -170,9 +176,12 @@ class RepositoryCopy:
 
     def _elsewhere(self) -> set[str]:
         """Branches that other work trees of the repository have checked out."""
-        trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n\n")
-        found = [dict(line.split(" ", 1) for line in tree.splitlines() if " " in line) for tree in trees]
-        return {tree["branch"] for tree in found if "branch" in tree and tree.get("worktree") != str(self._root)}
+        lines = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
+        found = [line.removeprefix("branch ") for line in lines if line.startswith("branch ")]
+        # This work tree is one of them.
+        with suppress(ValueError):
+            found.remove(self._before.head)
+        return set(found)
 
     def _take_head(self, head: str) -> None:
         if self._run(["/bin/sh", "-c", _HEAD]).decode().strip() != self._before.head:
@@ -205,12 +214,13 @@ class RepositoryCopy:
 
 
 def copy_of(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:
-    """A copy of the repository of the folder `root`, where it has one that git would use; for a worker thread."""
+    """A copy of the repository of the folder `root`, where it has one that git would use; for a worker thread. Raises
+    `CtxtuiError` where it cannot be read."""
     try:
         found = repository_of(root)
         return RepositoryCopy(root, *found, scratch, mounted=mounted) if found else None
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return None
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise CtxtuiError(f"the repository is read-only, as it cannot be copied: {_reason(error)}") from error
 
 
 def repository_of(root: Path) -> tuple[Path, Path] | None:
@@ -231,6 +241,13 @@ def repository_of(root: Path) -> tuple[Path, Path] | None:
         if (common / "objects").is_dir() and (common / "config").is_file() and (own / "HEAD").is_file():
             return own, common
     return None
+
+
+def _reason(error: Exception) -> str:
+    """The message of an error, or what git said."""
+    told = getattr(error, "stderr", None) or str(error)
+    text = told.decode("utf-8", "replace") if isinstance(told, bytes) else told
+    return " ".join(text.split())[:500]
 
 
 def names_git(argv: Sequence[str]) -> bool:

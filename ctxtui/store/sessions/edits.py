@@ -14,7 +14,7 @@ from ctxtui.store.block_codec import Packer, Unpacker
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.damage import check_rows, decodes
 from ctxtui.store.schema.database_file import writing
-from ctxtui.store.sessions.listing import find
+from ctxtui.store.sessions.listing import find_exact
 
 EDITS = """
 DROP TABLE edits;
@@ -47,9 +47,9 @@ class ArtifactRow(NamedTuple):
 
 
 @decodes
-def read_edits(conn: sqlite3.Connection, prefix: str, thread: str, branch: str) -> list[Edit]:
+def read_edits(conn: sqlite3.Connection, id_: str, thread: str, branch: str) -> list[Edit]:
     """The log of a thread's branch, in order."""
-    key, _ = find(conn, prefix)
+    key = find_exact(conn, id_)
     check_rows(conn, "edits", "session = ?", key)
     rows = conn.execute(
         "SELECT id, kind, targets, author, at, payload, batch, reverts FROM edits"
@@ -81,11 +81,11 @@ def _edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
 
 
 def add_edits(
-    conn: sqlite3.Connection, prefix: str, edits: Iterable[Edit], *, thread: str, branch: str, now: float
+    conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, branch: str, now: float
 ) -> int:
     """Append to a log those of `edits` that it does not hold; how many were new."""
     with writing(conn):
-        key, _ = find(conn, prefix)
+        key = find_exact(conn, id_)
         where = (key, sql_text(thread), sql_text(branch))
         before = conn.total_changes
         conn.executemany(
@@ -109,21 +109,21 @@ def _plain(target: Target) -> tuple[str, int, str]:
     return target.digest, target.occurrence, target.id
 
 
-def branches(conn: sqlite3.Connection, prefix: str, thread: str) -> list[str]:
+def branches(conn: sqlite3.Connection, id_: str, thread: str) -> list[str]:
     """The branches of a thread's log that hold anything, oldest first."""
-    key, _ = find(conn, prefix)
+    key = find_exact(conn, id_)
     query = "SELECT branch FROM edits WHERE session = ? AND thread = ? GROUP BY branch ORDER BY min(key)"
     return [py_text(branch) for (branch,) in conn.execute(query, (key, sql_text(thread)))]
 
 
 def put_artifact(
-    conn: sqlite3.Connection, prefix: str, name: str, data: bytes, media_type: str, now: float
+    conn: sqlite3.Connection, id_: str, name: str, data: bytes, media_type: str, now: float
 ) -> ArtifactRow:
     """Keep `data` under `name`, instead of what was there."""
     packer = Packer(conn)
     packed = packer.pack(data)
     with writing(conn):
-        key, _ = find(conn, prefix)
+        key = find_exact(conn, id_)
         conn.execute("DELETE FROM artifacts WHERE session = ? AND name = ?", (key, sql_text(name)))
         digest = bytes.fromhex(canonical.digest(data))
         conn.execute(
@@ -134,9 +134,9 @@ def put_artifact(
     return ArtifactRow(name, media_type, now, len(data))
 
 
-def artifact(conn: sqlite3.Connection, prefix: str, name: str) -> bytes:
+def artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
     """The content kept under `name`. Raises `NotFound`."""
-    key, id_ = find(conn, prefix)
+    key = find_exact(conn, id_)
     row = conn.execute(
         "SELECT codec, body FROM artifacts WHERE session = ? AND name = ?", (key, sql_text(name))
     ).fetchone()
@@ -145,8 +145,8 @@ def artifact(conn: sqlite3.Connection, prefix: str, name: str) -> bytes:
     return Unpacker(conn).unpack(row[0], row[1], f"artifact {name}")
 
 
-def artifacts(conn: sqlite3.Connection, prefix: str) -> list[ArtifactRow]:
+def artifacts(conn: sqlite3.Connection, id_: str) -> list[ArtifactRow]:
     """The artifacts of a session, in the order in which they were put."""
-    key, _ = find(conn, prefix)
+    key = find_exact(conn, id_)
     rows = conn.execute("SELECT name, media_type, at, size FROM artifacts WHERE session = ? ORDER BY key", (key,))
     return [ArtifactRow(py_text(name), py_text(kind), at, size) for name, kind, at, size in rows]

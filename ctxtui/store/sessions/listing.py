@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from ctxtui.core.errors import NotFound, Several
@@ -71,10 +72,9 @@ def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
 
     Raises `NotFound`, and `Several` with the candidates.
     """
+    with suppress(NotFound):
+        return find_exact(conn, prefix), prefix
     value = sql_text(prefix)
-    exact = conn.execute("SELECT key, id FROM sessions WHERE id = ?", (value,)).fetchone()
-    if exact is not None:
-        return int(exact[0]), str(exact[1])
     where = "substr(s.id, 1, length(:prefix)) = :prefix AND :prefix != ''"
     order = "ORDER BY coalesce(s.ended, s.imported) DESC"
     found = conn.execute(
@@ -87,6 +87,16 @@ def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
         more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
         raise Several(f"{prefix!r} fits {len(found)} sessions: {', '.join(named)}{more}", way_out="give more of the id")
     return int(found[0][0]), str(found[0][1])
+
+
+@decodes
+def find_exact(conn: sqlite3.Connection, id_: str) -> int:
+    """The key of the session with this id. A name that a recording gives itself may begin another's: no prefix.
+    Raises `NotFound`."""
+    row = conn.execute("SELECT key FROM sessions WHERE id = ?", (sql_text(id_),)).fetchone()
+    if row is None:
+        raise NotFound(f"no stored session {id_!r}", way_out="`ctxtui sessions` lists what there is")
+    return int(row[0])
 
 
 def totals(conn: sqlite3.Connection) -> StoreTotals:

@@ -12,8 +12,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker
+from ctxtui.services.config.package_data import mask_rules
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.library.report import drafted, masked
+from ctxtui.services.recordings.recording import Loaded
 from tests.cases.claude_code import generate
+from tests.cases.sessions import every_category
 from tests.cli.conftest import Run
 
 KEY = "sk-ant-api03-" + "q1W2" * 10
@@ -226,3 +235,20 @@ def test_in_a_narrow_window_names_of_sessions_stay_readable(ctxtui: Run, tmp_pat
     assert float(found[b"narrowest"]) >= 120, "pixels"
     assert float(found[b"wide"]) <= 0, "nothing stands beside the window"
     assert float(found[b"letters"]) >= 9, "pixels"
+
+
+@pytest.mark.parametrize("level", Level)
+def test_all_that_a_report_names_is_masked(level: Level) -> None:
+    """Models, threads, phases and their rule, what findings name."""
+    draft = drafted(Loaded(every_category(), "x"), Counter(), Settings())
+    growth, findings = draft.growth.growth, draft.found.found
+    assert growth.phases and findings
+    growth = replace(growth, thread=KEY, rule=KEY, phases=tuple(replace(one, name=KEY) for one in growth.phases))
+    found = tuple(replace(one, finding=replace(one.finding, names=(KEY,))) for one in findings)
+    draft = draft._replace(
+        session=replace(draft.session, title=KEY, facts=(KEY,)),
+        growth=replace(draft.growth, growth=growth),
+        found=replace(draft.found, found=found),
+    )
+    made = masked(draft, Masker(mask_rules(), level))
+    assert KEY not in repr([made.title, made.facts, made.growth, [one.finding.names for one in made.found.found]])

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.session import CallSeen, Described, Happened, TipMoved
+from ctxtui.core.call import Call, Skeleton
+from ctxtui.core.session import ASIDE, CallSeen, Described, Happened, Outcome, Session, Skipped, Thread, TipMoved
+from ctxtui.core.tree import ROOT
+from ctxtui.core.usage import QuotaReport
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
@@ -57,6 +63,65 @@ def test_nothing_of_it_is_in_the_copy(tmp_path: Path, level: str, gone: list[str
     ]
     untouched = set(session.tree.blocks) & set(back.tree.blocks)
     assert len(untouched) > 3, "what holds nothing keeps its digest"
+
+
+def filled(value: Any, secrets: dict[str, str], path: str) -> Any:
+    """`value` with a secret of its own in place of each text in it; `secrets` says where each is."""
+    if type(value) is str:
+        secret = "ghp_" + hashlib.sha256(path.encode()).hexdigest()[:33] + "aB4"
+        secrets[secret] = path
+        return secret
+    if isinstance(value, dict):
+        return {filled(key, secrets, f"{path}.{key}!"): filled(v, secrets, f"{path}.{key}") for key, v in value.items()}
+    if isinstance(value, list):
+        return [filled(item, secrets, f"{path}.{n}") for n, item in enumerate(value)]
+    if hasattr(value, "_fields"):
+        return value._replace(
+            **{name: filled(getattr(value, name), secrets, f"{path}.{name}") for name in value._fields}
+        )
+    if isinstance(value, Struct):
+        names = value.__struct_fields__
+        return replace(value, **{name: filled(getattr(value, name), secrets, f"{path}.{name}") for name in names})
+    return value
+
+
+@pytest.mark.parametrize("level", Level)
+def test_no_text_of_a_record_is_forgotten(level: Level) -> None:
+    secrets: dict[str, str] = {}
+    inner = {"text": "a"}
+    session = Session()
+    kind = filled("", secrets, "kind")
+    said = block.make(kind, filled({"type": "", "text": "", "a": inner}, secrets, "block"))
+    head = session.tree.child(ROOT, said, filled(Place("messages"), secrets, "place"))
+    call = Call("c", "t", head, head, head, skeleton=Skeleton("d", inner), extra={"a": inner})
+    call = filled(call, secrets, "call")
+    thread = filled(Thread("id", tip=head), secrets, "thread")
+    session.about = filled(Described(), secrets, "about")
+    session.calls = {call.id: call}
+    session.threads = {one.id: one for one in (thread, Thread(call.thread, tip=head))}
+    session.order = {call.thread: [call.id]}
+    session.skipped = [filled(Skipped(1, ""), secrets, "skipped")]
+    session.happenings = [filled(Happened("", ""), secrets, "happening")]
+    session.outcomes = [filled(Outcome("", ""), secrets, "outcome")]
+    session.quotas = [filled(QuotaReport("", 1, 0.5), secrets, "quota")]
+    assert {name for name in Session.__struct_fields__ if not getattr(session, name)} == set(), "a field is not tried"
+    copy = scrubbed(session, "copy", Masker(mask_rules(), level))
+    nodes = [(node.block, node.place) for node in copy.tree.nodes(1)]
+    everything = repr([getattr(copy, name) for name in Session.__struct_fields__] + nodes)
+    assert [path for secret, path in secrets.items() if secret[4:] in everything] == []
+
+
+@pytest.mark.parametrize("level", Level)
+def test_words_of_the_protocol_stay(level: Level) -> None:
+    session = every_category()
+    session.fold([Described(source="claude code", client="LM Studio", version="2.1.0"), Happened(ASIDE, "")])
+    copy = scrubbed(session, "copy", Masker(mask_rules(), level))
+    assert (copy.about.source, copy.about.client, copy.about.version) == ("claude code", "LM Studio", "2.1.0")
+    assert [one.kind for one in copy.happenings] == [one.kind for one in session.happenings]
+    assert [node.place for node in copy.tree.nodes(1)] == [node.place for node in session.tree.nodes(1)]
+    assert [(one.model, one.provider) for one in copy.calls.values()] == [
+        (one.model, one.provider) for one in session.calls.values()
+    ]
 
 
 def test_the_command_writes_a_session_of_its_own(ctxtui: Run, tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -131,6 +133,32 @@ async def test_the_agents_commands_have_a_time_and_a_memory(
     refused = await made.run(call("echo evil > CLAUDE.md; echo done"))
     assert refused.text.splitlines()[1].startswith("refused, as other programs obey it: CLAUDE.md;")
     assert refused.text.endswith("done") and not (root / "CLAUDE.md").exists()
+
+
+RUNS: Final = """
+import asyncio, sys
+from pathlib import Path
+from ctxtui.services.sandbox import confined as module
+from ctxtui.services.sandbox.confinement import Confinement
+module.confinement = lambda root: Confinement(sys.argv[1])
+asyncio.run(module.confined(["/bin/sh", "-c", "touch ready; exec sleep 618.4"], Path(sys.argv[2])))
+"""
+
+
+async def test_a_command_ends_with_ctxtui_however_that_ends(kind: str, root: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", RUNS, kind, root]) as ctxtui:
+        while not (root / "ready").exists():
+            await asyncio.sleep(0.01)
+        running = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_called(pid, b"618.4")]
+        ctxtui.kill()
+    assert running and all([await gone(int(pid)) for pid in running])
+
+
+def is_called(pid: str, word: bytes) -> bool:
+    try:
+        return word in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def test_how_it_is_confined(tmp_path: Path) -> None:

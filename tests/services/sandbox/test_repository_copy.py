@@ -74,6 +74,31 @@ def test_it_reads_the_repository_where_no_copy_is_made(sh: Sh, repository: Path)
     assert not any(names_git(words.split()) for words in ("digit", "a.git", "git-lfs x"))
 
 
+@pytest.mark.parametrize("name", ["a b", "new\nline", "q'uo\"te", "back\\slash", "\udcff", "-x", "#x"])
+def test_a_commit_in_a_folder_of_any_name(sh: Sh, root: Path, name: str) -> None:
+    folder = root / name
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    git(folder, "config", "user.email", "ada@example.org")
+    done = sh("echo a > a; git add a; git commit -q -m two", folder)
+    assert (done.text, done.notes) == ("", ()) and git(folder, "log", "--format=%s") == "two\none"
+
+
+def test_a_repository_with_a_submodule(sh: Sh, repository: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "-q", repository, tmp_path / "part"], check=True)
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "part"), "part")
+    git(repository, "commit", "-q", "-m", "part")
+    done = sh("echo b > b; git status -s; git add -A && git commit -q -m second; git -C part log --format=%s")
+    assert (done.text, done.notes) == ("?? b\nfirst\n", ()) and git(repository, "log", "-1", "--format=%s") == "second"
+
+
+def test_why_there_is_no_copy_is_told(sh: Sh, repository: Path) -> None:
+    (repository / ".git/index").write_bytes(b"none")
+    done = sh("git log -1 --format=%s")
+    assert done.text == "first\n" and "read-only, as it cannot be copied" in done.notes[0] and "index" in done.notes[0]
+
+
 EVIL = "blob=$(echo evil | git hash-object -w --stdin)"
 
 
@@ -156,5 +181,12 @@ def test_other_forms_of_a_repository(sh: Sh, root: Path, form: str) -> None:
     subprocess.run(["git", "init", "-q", f"--object-format={form}", root], check=True)
     git(root, "commit", "-q", "--allow-empty", "-m", "one")
     git(root, "config", "user.email", "ada@example.org")
-    assert sh("git config user.name Ada; echo a > a; git add a; git commit -qm two; git rm -q a").notes == ()
+    # There is no key to sign with.
+    git(root, "config", "commit.gpgSign", "true")
+    git(root, "config", "tag.gpgSign", "true")
+    assert (
+        sh("git config user.name Ada; echo a > a; git add a; git commit -qm two; git rm -q a; git tag -m x v1").notes
+        == ()
+    )
     assert git(root, "log", "--format=%s") == "two\none" and git(root, "ls-files") == ""
+    assert git(root, "cat-file", "-t", "v1") == "tag"
