@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.bodies.shapes import BodyShape, is_answer, is_count, is_message, sort_of
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit.fields import listed, moment, obj, word
+from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, is_answer, is_count, is_message, sort_of
 from ctxtui.wire.codec import spans
 from ctxtui.wire.sse import is_stream
 

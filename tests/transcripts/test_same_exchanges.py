@@ -1,0 +1,72 @@
+"""The same exchanges are the same session, whatever recorded them: threads, calls, tokens, cost and cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+
+from ctxtui.core.session import MAIN, Session
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.workers.session_report import missed
+from tests.cases.exchanges import CONTAINERS, Made, grid, scenarios
+from tests.transcripts.reading import read, total
+
+SETTINGS = Settings()
+
+
+def sessions(made: list[Made]) -> dict[str, Session]:
+    """The exchanges read from every container."""
+    return {name: read(write(made), file) for name, (file, write) in CONTAINERS.items()}
+
+
+def threads(session: Session) -> dict[str, tuple[str, list[tuple[Any, ...]]]]:
+    """Each thread's parent and calls: when each was made, what it used, why its epoch began, how many blocks it had."""
+    tree = session.tree
+    return {
+        id_: (
+            session.threads[id_].parent,
+            [
+                (call.at, call.usage, call.epoch.number, call.epoch.start, bool(call.error), tree[call.raw_head].depth)
+                for call in session.thread_calls(id_)
+            ],
+        )
+        for id_ in session.threads
+    }
+
+
+def figures(session: Session) -> dict[str, Any]:
+    """What the session comes to, and what its cache did."""
+    totals = totals_of(session, SETTINGS).as_fields()
+    found = missed(session, Counter(), SETTINGS)
+    report = (found.calls, found.usd, found.lost, found.tested, found.foreseen, found.false_alarms)
+    rows = [(one.thread, one.number, one.cause, one.tokens, one.usd, one.read, one.shared) for one in found.found]
+    return {"totals": totals, "cache": report, "misses": rows}
+
+
+def same(made: list[Made]) -> dict[str, Session]:
+    read_from = sessions(made)
+    first = read_from["har"]
+    for name, session in read_from.items():
+        assert threads(session) == threads(first), name
+        assert len(session.calls) == len(made), name
+        assert total(session) == total(first), name
+        assert figures(session) == figures(first), name
+        assert session.about.title == first.about.title, name
+    return read_from
+
+
+@settings(max_examples=settings().max_examples // 5)
+@given(scenarios())
+def test_the_same_exchanges_are_the_same_session_in_every_container(made: list[Made]) -> None:
+    same(made)
+
+
+def test_requests_of_two_system_prompts_are_two_threads_and_no_subagent() -> None:
+    for session in same(grid()).values():
+        assert [len(session.thread_calls(id_)) for id_ in session.threads] == [3, 3]
+        assert [thread.parent for thread in session.threads.values()] == ["", ""]
+        assert figures(session)["totals"]["subagents"]["threads"] == 0
+        assert next(iter(session.threads)) == MAIN
