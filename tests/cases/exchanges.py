@@ -31,6 +31,7 @@ class Made:
     answer: Body
     status: int
     at: int
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -41,12 +42,10 @@ class Writer:
     seconds: int = START
     _cached: int = 0
 
-    def ask(
-        self, who: str, messages: Sequence[Body], said: Body, tools: Sequence[Body] = (), status: int = 200
-    ) -> None:
+    def ask(self, by: Agent, messages: list[Body], said: Body, status: int = 200) -> None:
         self.seconds += 20
-        front: Body = {"system": [{"type": "text", "text": who * 9, **MARKER}], "tools": list(tools)}
-        request = {"model": MODEL, "max_tokens": 50, **front, "messages": list(messages)}
+        front: Body = {"system": [{"type": "text", "text": by.who * 9, **MARKER}], "tools": by.tools}
+        request = {"model": MODEL, "max_tokens": 50, **front, "messages": messages}
         number = len(self.made) + 1
         answer: Body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
         if status == 200:
@@ -56,15 +55,17 @@ class Writer:
             stop = "tool_use" if said["type"] == "tool_use" else "end_turn"
             answer = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": MODEL,
                       "content": [said], "stop_reason": stop, "usage": usage}  # fmt: skip
-        self.made.append(Made(request, answer, status, self.seconds))
+        self.made.append(Made(request, answer, status, self.seconds, by.headers))
 
 
 @dataclass
 class Agent:
-    """An agent that resends its history."""
+    """An agent that resends its history. `headers` are what its client says of it."""
 
     who: str
     messages: list[Body]
+    headers: dict[str, str] = field(default_factory=dict)
+    tools: list[Body] = field(default_factory=lambda: TOOLS)
 
     def act(self, writer: Writer, number: int, fails: bool) -> None:
         """A turn: a tool's result or a person's words, after the answer; a request that fails is sent again."""
@@ -73,8 +74,8 @@ class Agent:
         words = f"{self.who} says number {len(writer.made)}."
         said = {"type": "tool_use", "id": id_, "name": "look", "input": {}} if use else {"type": "text", "text": words}
         if fails:
-            writer.ask(self.who, self.messages, said, TOOLS, status=529)
-        writer.ask(self.who, self.messages, said, TOOLS)
+            writer.ask(self, self.messages, said, status=529)
+        writer.ask(self, self.messages, said)
         result = {"type": "tool_result", "tool_use_id": id_, "content": "seen"} if use else text(f"Go on, {number}.")
         self.messages = [*self.messages, turn("assistant", said), turn("user", result)]
 
@@ -82,8 +83,20 @@ class Agent:
         """The agent is made to sum itself up, and goes on from that."""
         story = f"So far {self.who} looked at {len(writer.made)} things and found nothing that was wrong."
         asked = [*self.messages, turn("user", text("Sum up what happened."))]
-        writer.ask(self.who, asked, text(story), TOOLS)
+        writer.ask(self, asked, text(story))
         self.messages = [turn("user", text(f"What happened so far: {story}"))]
+
+
+def judge(writer: Writer, who: str, words: str, said: str) -> None:
+    """One question to a judge, which has no tools and no history."""
+    asked = [turn("user", text(words))]
+    writer.ask(Agent(who, asked, tools=[]), asked, text(said))
+
+
+def signature(signed: bool, session: str, agent: str = "") -> dict[str, str]:
+    """What a client that names its sessions and agents puts into its headers."""
+    named = {"X-Claude-Code-Session-Id": session, **({"X-Claude-Code-Agent-Id": agent} if agent else {})}
+    return named if signed else {}
 
 
 def text(words: str) -> Body:
@@ -98,24 +111,24 @@ KINDS = ("turn", "turn", "retry", "judge", "same judge", "subagent", "agent", "c
 
 
 @st.composite
-def scenarios(draw: st.DrawFn) -> list[Made]:
+def scenarios(draw: st.DrawFn, signed: bool = False) -> list[Made]:
     """What several agents and judges asked, one after another."""
     writer = Writer()
-    agents = [Agent("You mend bicycles. ", [turn("user", text("The chain slips."))])]
+    agents = [Agent("You mend bicycles. ", [turn("user", text("The chain slips."))], signature(signed, "s1"))]
     for number in range(draw(st.integers(2, 9))):
         match draw(st.sampled_from(KINDS)):
             case "turn" | "retry" as kind:
                 draw(st.sampled_from(agents)).act(writer, draw(st.integers(0, 1)), kind == "retry")
             case "judge":
-                writer.ask("You judge prose. ", [turn("user", text(f"Rate number {number}."))], text("4"))
+                judge(writer, "You judge prose. ", f"Rate number {number}.", "4")
             case "same judge":
-                who = draw(st.sampled_from(["You judge prose. ", "You judge songs. "]))
-                writer.ask(who, [turn("user", text("Rate this."))], text("5"))
+                judge(writer, draw(st.sampled_from(["You judge prose. ", "You judge songs. "])), "Rate this.", "5")
             case "subagent":
-                task = f"Find spare part number {number} in the long list of parts."
-                agents.append(Agent("You search lists. ", [turn("user", text(task))]))
+                task = [turn("user", text(f"Find spare part number {number} in the long list of parts."))]
+                agents.append(Agent("You search lists. ", task, signature(signed, "s1", f"agent{number}")))
             case "agent":
-                agents.append(Agent("You mend bicycles. ", [turn("user", text(f"Bicycle {number} squeaks."))]))
+                task = [turn("user", text(f"Bicycle {number} squeaks."))]
+                agents.append(Agent("You mend bicycles. ", task, signature(signed, f"s{number + 2}")))
             case _:
                 draw(st.sampled_from(agents)).compact(writer)
     if not writer.made:
@@ -128,7 +141,7 @@ def grid() -> list[Made]:
     writer = Writer()
     for number in range(6):
         who = ("You judge prose. ", "You translate into Frisian. ")[number % 2]
-        writer.ask(who, [turn("user", text("Rate this."))], text(f"answer {number}"))
+        judge(writer, who, "Rate this.", f"answer {number}")
     return writer.made
 
 
@@ -144,7 +157,9 @@ def har(made: Sequence[Made]) -> bytes:
     entries = [
         {
             "startedDateTime": _iso(one.at), "time": 0,
-            "request": {"method": "POST", "url": URL, "headers": [], "postData": {"text": json.dumps(one.request)}},
+            "request": {"method": "POST", "url": URL, "headers": [
+                {"name": name, "value": value} for name, value in one.headers.items()
+            ], "postData": {"text": json.dumps(one.request)}},
             "response": {"status": one.status, "content": {"text": json.dumps(one.answer)}},
         }
         for one in made
@@ -156,14 +171,23 @@ def pairs(made: Sequence[Made]) -> bytes:
     """JSON lines, each with the bodies of one exchange."""
     times = ("started_at", "ended_at")
     return _lines(
-        [{"request": one.request, "response": one.answer, **dict.fromkeys(times, _iso(one.at))} for one in made]
+        [
+            {"request_headers": one.headers, "request": one.request, "response": one.answer}
+            | dict.fromkeys(times, _iso(one.at))
+            for one in made
+        ]
     )
 
 
 def cassette(made: Sequence[Made]) -> bytes:
     entries = [
         {
-            "request": {"method": "post", "uri": URL, "body": {"string": json.dumps(one.request)}, "headers": {}},
+            "request": {
+                "method": "post",
+                "uri": URL,
+                "body": {"string": json.dumps(one.request)},
+                "headers": one.headers,
+            },
             "response": {"status": {"code": one.status, "message": "x"}, "body": {"string": json.dumps(one.answer)}},
             "recorded_at": datetime.fromtimestamp(one.at, UTC).strftime("%a, %d %b %Y %H:%M:%S GMT"),
         }
@@ -190,7 +214,12 @@ def attached(made: Sequence[Made]) -> bytes:
     lines: list[Body] = [{"ctxtui_attached": 1, "session": "s", "program": "agent"}]
     for number, one in enumerate(made):
         body = json.dumps(one.request)
-        asked = {"method": "POST", "url": URL, "headers": [], "body": {"size": len(body), "text": body}}
+        asked = {
+            "method": "POST",
+            "url": URL,
+            "headers": list(one.headers.items()),
+            "body": {"size": len(body), "text": body},
+        }
         named = {"x": f"run.{number}", "at": one.at}
         lines += [
             {**named, "asked": asked},
@@ -235,3 +264,5 @@ CONTAINERS: dict[str, tuple[str, Callable[[Sequence[Made]], bytes]]] = {
     "otlp": ("a.jsonl", spans),
 }
 """Each container's file name, and what writes it."""
+WITH_HEADERS = ("har", "bodies", "vcr", "relay")
+"""Those that hold a request's headers."""

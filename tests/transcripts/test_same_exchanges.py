@@ -11,15 +11,16 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import totals_of
 from ctxtui.services.workers.session_report import missed
-from tests.cases.exchanges import CONTAINERS, Made, grid, scenarios
+from tests.cases.exchanges import CONTAINERS, WITH_HEADERS, Made, grid, scenarios
 from tests.transcripts.reading import read, total
 
 SETTINGS = Settings()
 
 
 def sessions(made: list[Made]) -> dict[str, Session]:
-    """The exchanges read from every container."""
-    return {name: read(write(made), file) for name, (file, write) in CONTAINERS.items()}
+    """The exchanges read from every container; where a client names itself, from those that hold headers."""
+    names = WITH_HEADERS if any(one.headers for one in made) else CONTAINERS
+    return {name: read(CONTAINERS[name][1](made), CONTAINERS[name][0]) for name in names}
 
 
 def threads(session: Session) -> dict[str, tuple[str, list[tuple[Any, ...]]]]:
@@ -62,6 +63,18 @@ def same(made: list[Made]) -> dict[str, Session]:
 @given(scenarios())
 def test_the_same_exchanges_are_the_same_session_in_every_container(made: list[Made]) -> None:
     same(made)
+
+
+@settings(max_examples=settings().max_examples // 5)
+@given(scenarios(signed=True))
+def test_what_a_client_names_is_its_thread_in_every_container(made: list[Made]) -> None:
+    session = same(made)["har"]
+    agents = {one.headers.get("X-Claude-Code-Agent-Id", "") for one in made} - {""}
+    begun = {id_.rpartition(" · ")[2]: id_ for id_, thread in session.threads.items() if thread.parent}
+    assert begun.keys() == agents
+    for name, id_ in begun.items():
+        named = [one.at for one in made if one.headers.get("X-Claude-Code-Agent-Id") == name]
+        assert [call.at for call in session.thread_calls(id_)] == named
 
 
 def test_requests_of_two_system_prompts_are_two_threads_and_no_subagent() -> None:

@@ -16,6 +16,7 @@ from ctxtui.transcripts.formats.bodies.pairs import Pair
 from ctxtui.transcripts.formats.bodies.values import Text
 from ctxtui.transcripts.kit.fields import moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded
+from ctxtui.transcripts.kit.http_exchange.pair import betas_in
 from ctxtui.transcripts.kit.http_exchange.shapes import answer_dialect, dialect, is_answer, is_count, is_message
 from ctxtui.wire import sse
 from ctxtui.wire.codec import codec
@@ -84,6 +85,7 @@ def known_of(pair: Pair, decoded: Decoded, text: Text) -> Call:
         ended=pair.ended,
         fidelity=Fidelity.WIRE if decoded.model else Fidelity.TRANSCRIPT,
         line=text.line,
+        extra=betas_in(pair.headers),
     )
 
 

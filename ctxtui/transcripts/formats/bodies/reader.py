@@ -20,6 +20,7 @@ from ctxtui.transcripts.formats.bodies.values import BLANK, Margins, Text, Value
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.conversations import Conversation
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
+from ctxtui.transcripts.kit.http_exchange.sender import sender_of
 from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, listed_messages, sort_of
 from ctxtui.transcripts.reader import Reader
 
@@ -133,7 +134,10 @@ class BodiesReader:
     def _call(self, pair: Pair, text: Text) -> Iterator[Event]:
         decoded = self._decoder.decode(pair)
         place = (text.start, text.start + len(text.raw))
-        yield from self._exchanges.add(decoded, replace(known_of(pair, decoded, text), bytes_=place))
+        sender = sender_of({name.lower(): value for name, value in pair.headers})
+        client = self._exchanges.client(decoded, sender, pair.path, pair.request.value() if pair.request else None)
+        known = replace(known_of(pair, decoded, text), bytes_=place)
+        yield from self._exchanges.add(decoded, known, client, sender.session)
 
     def _message(self, value: Json, text: Text) -> Iterator[Event]:
         """Messages one a line are one context that grows."""

@@ -17,7 +17,7 @@ from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, side_call
+from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, side_call
 from ctxtui.wire.grammars import split_item
 from ctxtui.wire.registry import DIALECTS
 
@@ -51,7 +51,8 @@ class Exchanges:
             self.other.append(exchange.words)
             yield Happened("other request", exchange.words, at=exchange.started)
             return
-        yield from self.add(decoded, _known(exchange), self._client(decoded, exchange), exchange.sender.session, change)
+        client = self._client(decoded, exchange)
+        yield from self.add(decoded, _known(exchange), client, exchange.sender.session, change)
 
     def add(
         self,
@@ -111,10 +112,13 @@ class Exchanges:
         return MAIN if session in ("", self._session) else session
 
     def _client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
-        """The thread that the client itself names."""
         sender = exchange.sender
+        return self.client(decoded, sender, exchange.path, value(exchange.request) if sender.session else None)
+
+    def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
+        """The thread that the client itself names for a request with this `body`, sent to `path`."""
         scope = self._scope(sender.session)
-        aside = side_call(exchange.path, value(exchange.request)) if sender.session else ""
+        aside = side_call(path, body) if sender.session else ""
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
         if aside and aside != WARM_UP:
