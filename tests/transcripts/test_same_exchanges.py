@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.session_report import missed
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+from ctxtui.transcripts.kit.http_exchange.sender import COUNTS
+from ctxtui.transcripts.registry import detect
 from tests.cases.exchanges import CONTAINERS, WITH_HEADERS, Made, grid, scenarios
+from tests.corpus import corpus_params
 from tests.transcripts.reading import read, total
 
 SETTINGS = Settings()
@@ -83,3 +90,18 @@ def test_requests_of_two_system_prompts_are_two_threads_and_no_subagent() -> Non
         assert [thread.parent for thread in session.threads.values()] == ["", ""]
         assert figures(session)["totals"]["subagents"]["threads"] == 0
         assert next(iter(session.threads)) == MAIN
+
+
+@pytest.mark.parametrize("path", corpus_params("clients", "*/*/wire.jsonl"))
+def test_what_went_over_the_wire_has_the_threads_of_the_client(path: Path) -> None:
+    if detect(path.read_bytes()[:HEAD_BYTES], path.name) is None:
+        pytest.skip("each body is in a file of its own")
+    wire = read(path.read_bytes(), path.name)
+    transcripts = [load(one).session for one in path.parent.glob("*.jsonl") if one != path]
+    own = max(transcripts, key=lambda session: len(session.calls))
+    agents = {id_: len(wire.order[id_]) for id_, thread in wire.threads.items() if thread.parent}
+    told = {id_ for id_, thread in own.threads.items() if thread.parent and own.thread_calls(id_)[0].is_reported}
+    beside = {id_ for id_ in told if own.thread_calls(id_)[0].is_sum or id_.startswith("compaction")}
+    assert agents == {id_: len(own.order[id_]) for id_ in told - beside}
+    assert wire.threads.keys() - agents.keys() <= {MAIN, COUNTS}
+    assert len(wire.order[MAIN]) >= len(own.order[MAIN])

@@ -74,6 +74,11 @@ class Conversation(Struct, kw_only=True, eq=False):
         client = self.client
         return client is None or client.name == self.scope or (client.may_lead and not client.parent)
 
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """The greatest leads."""
+        return self.client is not None and self.client.name == self.scope, len(self.calls), -self.number
+
 
 class Conversations:
     """The threads of one recording. `scope` names the main thread of requests that are sorted apart from others (a
@@ -85,7 +90,12 @@ class Conversations:
         self._all: list[Conversation] = []
         self._scopes: dict[str, list[Conversation]] = {}
         self._leads: dict[str, Conversation] = {}
+        """Those whose threads are told as their scope's main one."""
+        self._best: dict[str, Conversation] = {}
+        """Those that will be from the next `settle` on."""
         self._named: dict[str, Conversation] = {}
+        self._settled = 0
+        """How many of them there were then."""
         self._by_first: dict[tuple[str, str], list[Conversation]] = {}
         self._homes: dict[str, Conversation] = {}
         self.last: tuple[Conversation, Call] | None = None
@@ -144,7 +154,13 @@ class Conversations:
         self._all.append(made)
         if made.may_lead:
             self._leads.setdefault(scope, made)
+            self._rank(made)
         return made
+
+    def _rank(self, one: Conversation) -> None:
+        """Whether a conversation leads its scope by now: as its client says, else with most calls."""
+        if one.may_lead and one.rank >= self._best.setdefault(one.scope, one).rank:
+            self._best[one.scope] = one
 
     def _sharing(
         self, alike: Sequence[Conversation], items: Sequence[Item], front: tuple[str, ...], said: Sequence[str]
@@ -216,6 +232,7 @@ class Conversations:
         self.calls[call.id] = call
         self._homes[call.id] = conversation
         conversation.calls.append(call.id)
+        self._rank(conversation)
         conversation.tip = call.response_head
         self.last = conversation, call
         return [*news, CallSeen(call), TipMoved(call.thread, conversation.tip)]
@@ -257,12 +274,9 @@ class Conversations:
 
     def settle(self) -> list[Event]:
         """How the whole looks: which conversations lead; calls whose thread is another one by now are told again."""
-        for scope, own in self._scopes.items():
-            leading = [one for one in own if one.may_lead]
-            if leading:
-                self._leads[scope] = max(
-                    leading, key=lambda one: (one.client is not None and one.client.name == scope, len(one.calls))
-                )
+        if self._leads == self._best and self._settled == len(self._named):
+            return []
+        self._leads, self._settled = dict(self._best), len(self._named)
         return [event for one in self._all if one.announced is not None for event in self._announce(one)]
 
     def events(self) -> Iterator[Event]:
