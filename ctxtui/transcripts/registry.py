@@ -135,6 +135,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
     _format("kimi code", "kimi_code", "reader", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
     _format("continue cli", "continue_cli", bare="a Continue session without any message"),
+    _format("goose request log", "goose_request_log", bare="a log of Goose's without a request"),
+    _format("goose", "goose", bare="a database without any message of a Goose session"),
     _format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
     _format("har", "har", bare="a HAR file without model traffic"),
     _format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),
