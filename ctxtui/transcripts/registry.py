@@ -82,7 +82,7 @@ def _format(
         return found
 
     def open_usage(tree: Tree) -> Reader:
-        made: Reader = _module(usage).usage_reader(tree)
+        made: Reader = getattr(_module(module), usage)(tree)
         return _with_passes(made)
 
     found = Format(name, sniff, open_, companions, bare, bodies=bodies, kin=kin if strangers else None)
@@ -109,7 +109,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
         bodies=True,
-        usage="claude_code.usage_only",
+        usage="usage_reader",
     ),
     _format(
         "claude code bodies",
