@@ -1,4 +1,4 @@
-"""What would help from here on, what saves most first; Enter stages a piece of advice."""
+"""What would help from here on, what risks least first; Enter stages a piece of advice."""
 
 from __future__ import annotations
 

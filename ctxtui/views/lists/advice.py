@@ -1,4 +1,4 @@
-"""What would help from here on: a row for each piece of advice, what saves most first."""
+"""What would help from here on: a row for each piece of advice, what risks least first."""
 
 from __future__ import annotations
 
@@ -54,10 +54,8 @@ def _pays(one: Advice, room: int) -> Span:
     return Span(numbers.NONE if one.saves is None else payback(back, room > 8), "add" if back == 0 else "dim")
 
 
-def _risk(one: Advice, room: int) -> list[Span]:
-    by = "block quotes" if one.quoted == 1 else "blocks quote"
-    quoted = f", {one.quoted:,} later {by} it" if one.quoted else ""
-    return [Span(cells.fit(one.risk.words, room).rstrip(), STYLE[one.risk]), Span(quoted, "warn")]
+def _risk(one: Advice, room: int) -> Span:
+    return Span(cells.fit(one.risk.words, room).rstrip(), STYLE[one.risk])
 
 
 def _sum_of_freed(one: Advice) -> str:
@@ -104,7 +102,7 @@ def sums_of(one: Advice | None) -> dict[str, str]:
 
 def note(every: Sequence[Advice]) -> str:
     """Over how many calls savings are added up."""
-    return f"saved over the next {every[0].horizon:,} calls" if every else ""
+    return f"what is quoted later stays; saved over the next {every[0].horizon:,} calls" if every else ""
 
 
 def lines(every: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:
@@ -124,7 +122,7 @@ def words(one: Advice) -> list[Span]:
         Span(f"{when} frees {numbers.tokens(one.tag.freed)}, saves ", "dim"),
         Span(saved(one), "ok bold"),
         Span("; ", "dim"),
-        *_risk(one, 60),
+        _risk(one, 60),
     ]
 
 
@@ -136,7 +134,7 @@ def detail(one: Advice, name: str, room: int) -> list[Spans]:
     edits = f"{len(one.edits):,} edit{'' if len(one.edits) == 1 else 's'}; "
     out: list[Spans] = [
         [Span(f" {edits}{size}{when}", "ink")],
-        [Span(" "), *_risk(one, max(10, room - 2))],
+        [Span(" "), _risk(one, max(10, room - 2))],
     ]
     out += [[Span(f" {part}", "dim")] for part in safe_text.wrap(command(one, name), max(20, room - 2))]
     return out

@@ -35,12 +35,11 @@ async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> AdviceScreen:
     return found
 
 
-async def test_what_saves_most_stands_first_and_enter_stages_it() -> None:
+async def test_what_risks_least_then_what_saves_most_stands_first_and_enter_stages_it() -> None:
     async with opened(session()) as (screen, pilot):
         found = await listed(screen, pilot)
-        saves = [one.saves for one in found.rows]
-        known = [usd for usd in saves if usd is not None]
-        assert found.rows and known == sorted(known, reverse=True) and len(known) == len(saves)
+        order = [(one.risk, -one.saves) for one in found.rows if one.saves is not None]
+        assert found.rows and order == sorted(order) and len(order) == len(found.rows)
         outside = next(n for n, one in enumerate(found.rows) if one.risk <= Risk.OUTSIDE)
         found.pane.move_to(outside)
         await pilot.pause()

@@ -158,8 +158,8 @@ class Policies(Command):
 
 
 class AdviceList(Command):
-    """What would help from here on: every policy and every two of them, ranked by what they save over the next calls,
-    with what they risk. Enter stages one; nothing leaves before you apply it."""
+    """What would help from here on: every policy and every two of them, ranked by what they risk, then by what they save
+    over the next calls. What is quoted later stays. Enter stages one; nothing leaves before you apply it."""
 
     name, keys, label, group = "what would help (advice)", ("H",), "advice", "editing the context"
     sought = ("save", "stale", "cheaper", "recommend")
