@@ -152,6 +152,6 @@ def ranked(every: Iterable[Advice], most: int = MOST) -> list[Advice]:
 
 def _does(other: Advice, one: Advice) -> bool:
     """Whether `other` saves nearly what `one` does at less risk, as a part of it, or in much the same way."""
-    if other.risk < one.risk or set(other.names) < set(one.names):
+    if other.risk < one.risk or set(other.names) <= set(one.names):
         return one.worth < WORTH * other.worth
     return abs(one.worth - other.worth) < ALIKE * other.worth

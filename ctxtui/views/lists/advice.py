@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ctxtui.core.session import MAIN
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.price.advice import Advice
 from ctxtui.views.text import cells, numbers, safe_text, sums
@@ -25,9 +26,15 @@ def named(one: Advice) -> str:
     return " + ".join(safe_text.one_line(name, 40) for name in one.names)
 
 
-def command(one: Advice, name: str) -> str:
-    """The command line that does it to the session called `name`."""
-    return f"ctxtui curate {shlex.quote(name)} --after {one.options()}"
+def command(one: Advice, name: str, place: str = "") -> str:
+    """The command line that does it to the session called `name`, at a `place` that `place_options` gives."""
+    return f"ctxtui curate {shlex.quote(name)}{place} --after {one.options()}"
+
+
+def place_options(number: int, calls: int, thread: str) -> str:
+    """The options of `curate` for call `number` of the `calls` of a thread."""
+    at = f" --call {number}" if number != calls else ""
+    return at + (f" --thread {shlex.quote(thread)}" if thread not in ("", MAIN) else "")
 
 
 def saved(one: Advice) -> str:
@@ -126,8 +133,8 @@ def words(one: Advice) -> list[Span]:
     ]
 
 
-def detail(one: Advice, name: str, room: int) -> list[Spans]:
-    """What it does and risks, and the command line that does the same."""
+def detail(one: Advice, told: str, room: int) -> list[Spans]:
+    """What it does and risks, and the command line that does the same, as `told`."""
     tag, moment = one.tag, one.moment
     size = f"next call {numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}"
     when = f"; best applied {moment.name}" if moment is not None else ""
@@ -136,5 +143,5 @@ def detail(one: Advice, name: str, room: int) -> list[Spans]:
         [Span(f" {edits}{size}{when}", "ink")],
         [Span(" "), _risk(one, max(10, room - 2))],
     ]
-    out += [[Span(f" {part}", "dim")] for part in safe_text.wrap(command(one, name), max(20, room - 2))]
+    out += [[Span(f" {part}", "dim")] for part in safe_text.wrap(told, max(20, room - 2))]
     return out

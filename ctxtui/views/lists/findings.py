@@ -14,7 +14,7 @@ from ctxtui.analysis.lab.proof import Proof
 from ctxtui.core.canonical import Json
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.views.blocks.body import wrapped
-from ctxtui.views.lists.advice import STYLE
+from ctxtui.views.lists.advice import STYLE, place_options
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
@@ -144,11 +144,10 @@ def command(one: PricedFinding, name: str, what: FindingsData) -> str:
     """The command line that makes the same edits, "" where there is none."""
     if not one.finding.policy:
         return ""
-    at = f" --call {what.number}" if what.number != what.calls else ""
-    thread = f" --thread {shlex.quote(what.thread)}" if what.thread != "main" else ""
+    place = place_options(what.number, what.calls, what.thread)
     words = (f"{key}={_spelled(value)}" for key, value in one.finding.given.items())
     wanted = "".join(f" --set {shlex.quote(word)}" for word in words)
-    return f"ctxtui curate {shlex.quote(name)}{at}{thread} --after --policy {one.finding.policy}{wanted} --keep-quoted"
+    return f"ctxtui curate {shlex.quote(name)}{place} --after --policy {one.finding.policy}{wanted} --keep-quoted"
 
 
 def _spelled(value: Json) -> str:

@@ -66,6 +66,13 @@ async def test_its_command_line_is_copied() -> None:
         await pilot.press("y")
         await pilot.pause()
         assert pilot.app.clipboard.startswith("ctxtui curate ") and pilot.app.clipboard.endswith(row.options())
+        assert "--call" not in pilot.app.clipboard
+        await pilot.press("escape", "[")
+        found = await listed(screen, pilot)
+        assert found.pane.row is not None
+        await pilot.press("y")
+        await pilot.pause()
+        assert " --call 12 --after" in pilot.app.clipboard, "another call's context"
 
 
 async def test_what_is_staged_already_is_not_advised_again() -> None:
