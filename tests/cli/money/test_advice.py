@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.curation.policies.risk import Risk
 from tests.cli.conftest import Run
 from tests.pty_app import REPO
 from tests.sampling import few
@@ -32,11 +33,12 @@ def test_why_finds_that_the_code_should_stand_outside(ctxtui: Run) -> None:
 
 
 @pytest.mark.parametrize("command", few(["why", "preflight"]))
-def test_it_is_ranked_by_what_it_saves_over_the_horizon(ctxtui: Run, command: str) -> None:
+def test_it_is_ranked_by_risk_then_by_what_it_saves_over_the_horizon(ctxtui: Run, command: str) -> None:
+    risks = [risk.name.lower() for risk in Risk]
     for horizon in ("5", "40"):
         found = ahead(ctxtui, command, "--horizon", horizon)
-        saves = [one["saves_usd"] for one in found]
-        assert saves == sorted(saves, reverse=True) and all(one["horizon"] == int(horizon) for one in found)
+        order = [(risks.index(one["risk"]), -one["saves_usd"]) for one in found]
+        assert order == sorted(order) and all(one["horizon"] == int(horizon) for one in found)
         for one in found:
             assert one["saves_usd"] == pytest.approx(-(one["once_usd"] + (int(horizon) - 1) * one["per_call_usd"]))
 
