@@ -175,7 +175,8 @@ def tools_for(
     wrongly, `NotFound` for one that is wanted and not there."""
     settings = config.settings
     leave = ServerLeave(data_dir(settings.data_dir))
-    pool = ServerPool(servers(config, cwd), leave, log_dir() / "mcp", wanted=settings.mcp_servers)
+    logs, plain = log_dir() / "mcp", settings.key_over_http
+    pool = ServerPool(servers(config, cwd), leave, logs, wanted=settings.mcp_servers, key_over_http=plain)
     commands = AgentCommands(cwd, settings, outside.keep)
 
     def known() -> dict[str, str]:
