@@ -159,8 +159,9 @@ class SdkLine:
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
         if 300 <= status < 400:
+            address = self._mask.text(headers.get("location", "another address"))
             return ProviderError(
-                f"{status} the server sends requests on to {headers.get('location', 'another address')}",
+                f"{status} the server sends requests on to {address}",
                 status=status,
                 place=str(self.endpoint),
                 way_out="not followed: if that is the right address, give it with --base-url",

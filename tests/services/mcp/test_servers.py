@@ -246,6 +246,8 @@ def test_a_project_starts_nothing_before_it_was_asked(tmp_path: Path) -> None:
     assert leave.given(found["mine"]) and not leave.given(found["theirs"]) and not leave.given(found["toml"])
     leave.give(found["theirs"])
     assert ServerLeave(tmp_path / "data").given(found["theirs"])
+    leave.give(replace(found["theirs"], env={"KEY": "ghp_1"}, headers={"Authorization": "ghp_1"}))
+    assert not any(b"ghp_1" in path.read_bytes() for path in (tmp_path / "data").iterdir())
     for other in ({"args": ("that",)}, {"env": {"A": "b"}}, {"project": "/elsewhere"}, {"url": "http://x"}):
         assert not leave.given(replace(found["theirs"], **other)), other
 
