@@ -137,14 +137,6 @@ class SdkLine:
         except self._sdk.APIError as error:
             raise self._in_words(error) from error
 
-    async def ask(self, path: str, body: bytes) -> Json:
-        """A JSON answer to a POST of exactly `body`. Raises `ProviderError`."""
-        await self.open()
-        try:
-            return await self._client.post(path, content=body, cast_to=object)
-        except self._sdk.APIError as error:
-            raise self._in_words(error) from error
-
     def _in_words(self, error: Any) -> ProviderError:
         """An SDK's error as ours; a key never stands in its text."""
         response = getattr(error, "response", None)
