@@ -55,6 +55,11 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def is_plain(url: str, *, key_over_http: bool) -> bool:
+    """Whether a key would go to `url` over plain http, which nobody asked for."""
+    return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
+
+
 KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """The environment variable of each hosted provider's key."""
 ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import io
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from ctxtui.cli.commands import EDITS, ENTRIES, FRONT, OLDER, SESSION, WHY, help
 from ctxtui.cli.group import main_group
 from ctxtui.cli.lazy_group import imported
 from tests.cli.conftest import PROGRAM, Run, program
+from tests.sampling import few
 from tests.services.lookalike import claude_code
 
 
@@ -242,3 +245,43 @@ def test_completion_completes_ids_and_files(home: Path) -> None:
     env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_CWORD": "2"}
     for typed, wanted in (("1234", f"plain,{path.stem}\n"), ("12", "file,12\n"), ("./x", "file,./x\n")):
         assert program([], env={**env, "COMP_WORDS": f"ctxtui show {typed}"}).stdout == wanted
+
+
+LOOKING = {
+    "show": "S", "diff": "S S", "compactions": "S", "growth": "S", "audit": "S", "search": "word", "preflight": "S",
+    "budget": ".", "lab": "S", "count": "S", "cost": "--all", "stats": "", "check": "S --max-context 1k", "why": "S",
+    "findings": "S", "cache": "S", "stage": "S --blocks", "pins": "S", "sessions": "", "notes": "S", "import": "S",
+    "export": "S --to anthropic", "curate": "S --policy truncate_results", "edits": "S", "repair": "S",
+    "share": "S -o page.html", "report": "S --html report.html", "scrub": "S", "config": "", "doctor": "",
+    "db": "info", "completion": "bash", "help": "", "hold": "", "statusline": "",
+}  # fmt: skip
+"""Commands by what is given to them here (S: a recording): they send nothing."""
+SENDING = {"chat", "run", "agree", "mcp", "exec", "proxy", "offline"}
+SCREENS = {"open", "last"}
+OF_STORED = {"rename", "tag", "subscription", "archive", "delete"}
+
+
+def test_of_every_command_it_is_said_whether_it_sends() -> None:
+    assert {*LOOKING, *SENDING, *SCREENS, *OF_STORED} == set(ENTRIES)
+
+
+@pytest.mark.parametrize("command", few(sorted(LOOKING, key=lambda name: name != "doctor"), 8))
+def test_what_only_looks_opens_no_connection(
+    ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """docs/privacy.md, "What leaves this machine": not even a name is looked up."""
+    asked: list[object] = []
+
+    def told(*address: object, **_: object) -> None:
+        asked.append(address)
+        raise OSError("no network")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, told, raising=False)
+    monkeypatch.setattr(socket, "getaddrinfo", told)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(claude_code(4))
+    ran = ctxtui(command, *(str(path) if word == "S" else word for word in LOOKING[command].split()))
+    assert ran.code != exit_codes.USAGE.number and not (tmp_path / "ctxtui" / "log").exists(), ran.err
+    assert not asked

@@ -194,6 +194,24 @@ def test_a_database_of_a_newer_version_hides_no_recording(ctxtui: Run, project: 
     assert "newer" in ctxtui("last").err
 
 
+def test_what_was_deleted_is_in_no_file(ctxtui: Run, home: Path) -> None:
+    word = "zebra9marker7"
+    ran = ctxtui("run", f"find {word} in {word}.py", "--provider", "offline", "--json")
+    session = ran.json["metadata"]["session"]
+    ctxtui("rename", session, f"about {word}")
+    ctxtui("tag", session, word)
+    assert ctxtui("cost", "--all").code == 0 and ctxtui("db", "index").code == 0
+    assert ctxtui("search", word, "--json").json["sessions"]
+
+    def files() -> list[Path]:
+        return [path for path in database().parent.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+
+    assert files()
+    for command in (("delete", session, "--yes"), ("db", "vacuum"), ("db", "index", "--anew")):
+        assert ctxtui(*command).code == 0
+    assert not files()
+
+
 def test_stored_sessions_are_edited(ctxtui: Run, project: Path) -> None:
     id_ = ClaudeCode(1).session
     ctxtui("import", project / f"{id_}.jsonl")

@@ -144,7 +144,7 @@ async def _asked(config: Config, name: str) -> Sequence[Json]:
             place=server.place,
             way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
         )
-    pool = ServerPool([server], leave, log_dir() / "mcp")
+    pool = ServerPool([server], leave, log_dir() / "mcp", key_over_http=config.settings.key_over_http)
     one = pool.of(name)
     try:
         await one.start()
