@@ -179,6 +179,11 @@ def pairs(made: Sequence[Made]) -> bytes:
     )
 
 
+def listed(made: Sequence[Made]) -> bytes:
+    """The same as one list over many lines."""
+    return json.dumps([json.loads(line) for line in pairs(made).splitlines()], indent=1).encode()
+
+
 def cassette(made: Sequence[Made]) -> bytes:
     entries = [
         {
@@ -258,11 +263,12 @@ def spans(made: Sequence[Made]) -> bytes:
 CONTAINERS: dict[str, tuple[str, Callable[[Sequence[Made]], bytes]]] = {
     "har": ("a.har", har),
     "bodies": ("a.jsonl", pairs),
+    "list": ("a.json", listed),
     "vcr": ("a.yaml", cassette),
     "request logs": ("a.json", request_logs),
     "relay": ("a.jsonl", attached),
     "otlp": ("a.jsonl", spans),
 }
 """Each container's file name, and what writes it."""
-WITH_HEADERS = ("har", "bodies", "vcr", "relay")
+WITH_HEADERS = ("har", "bodies", "list", "vcr", "relay")
 """Those that hold a request's headers."""

@@ -41,7 +41,7 @@ class BodyDecoder:
         """The context in a record (of a request, of messages, or only what the answer repeats) and its answer. Raises
         `Malformed`."""
         if pair.request is not None:
-            found = self._request(pair.request, pair.exact)
+            found = self._request(pair.request, pair.sent)
         elif pair.messages is None:
             found = self.opened(echoed(pair.answer))
         else:
@@ -60,14 +60,14 @@ class BodyDecoder:
         section = next(s for s in GRAMMARS[self._source].sections if s.name == "messages")
         return [part.item for part in section.split(value, "$")]
 
-    def _request(self, text: Text, exact: bool) -> Decoded:
+    def _request(self, text: Text, sent: bool) -> Decoded:
         value = text.value()
         if not isinstance(value, dict) or text.members is None:
             raise Malformed("a request must be an object", place="$")
         spoken = dialect(value, self._source)
         request = codec.decode_walked(text.text, text.members, 0, GRAMMARS[spoken], self._memo)
         model = word(value.get("model"))
-        skeleton = request.skeleton if model and exact else None
+        skeleton = request.skeleton if model and sent else None
         return Decoded(spoken, request.items, model, request.params, Response(), skeleton)
 
 

@@ -36,12 +36,12 @@ _DEPTH: Final = 4
 
 
 class Pair(Struct, frozen=True):
-    """What a record holds of a call. `request` is the body (None where there is none), `exact` whether its text is
-    what was sent. `messages` stand instead where only those are known. `answer` is a JSON value, or the text of
+    """What a record holds of a call. `request` is the body (None where there is none), `sent` whether just its
+    members were sent. `messages` stand instead where only those are known. `answer` is a JSON value, or the text of
     an event stream. `headers` and `path` are the request's."""
 
     request: Text | None = None
-    exact: bool = False
+    sent: bool = False
     messages: list[Json] | None = None
     answer: Json = None
     headers: tuple[tuple[str, str], ...] = ()
@@ -98,10 +98,10 @@ def _request(record: dict[str, Json], text: Text) -> Pair | None:
     if isinstance(value, list):
         return Pair(messages=value)
     if isinstance(value, str):
-        return Pair(walked(value.strip()), exact=True)
+        return Pair(walked(value.strip()), sent=True)
     raw = _slice(text, keys)
-    # Somebody's pretty printing is not what was sent.
-    return Pair(_written(value)) if raw is None or "\n" in raw else Pair(walked(raw), exact=True)
+    # Somebody's pretty printing is not what was sent: its members are.
+    return Pair(_written(value) if raw is None or "\n" in raw else walked(raw), sent=True)
 
 
 def _written(value: Json) -> Text:

@@ -113,7 +113,7 @@ class BodiesReader:
         elif sort == BodyShape.MESSAGES:
             yield from self._call(Pair(messages=listed_messages(value)), text)
         elif sort == BodyShape.REQUEST and not pairs.has_answer(value):
-            yield from self._call(Pair(request=text, exact=True), text)
+            yield from self._call(Pair(request=text, sent=True), text)
             self._lone = self._threads.last if self._values == 1 else None
         else:
             yield from self._other(text)
