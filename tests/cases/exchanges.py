@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ctxtui.transcripts.kit.rows import LOGS
 
 MODEL = "claude-opus-4-6"
-URL = "https://api.anthropic.com/v1/messages"
+CHAT_MODEL = "gpt-5.1"
 START = 1_780_000_000
 TOOLS = [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}]
 MARKER = {"cache_control": {"type": "ephemeral"}}
@@ -32,6 +32,7 @@ class Made:
     status: int
     at: int
     headers: dict[str, str] = field(default_factory=dict)
+    url: str = "https://api.anthropic.com/v1/messages"
 
 
 @dataclass
@@ -145,6 +146,44 @@ def grid() -> list[Made]:
     return writer.made
 
 
+def as_chat(made: Sequence[Made]) -> list[Made]:
+    """The same exchanges as Chat Completions."""
+    return [_chat(one) for one in made]
+
+
+def _chat(one: Made) -> Made:
+    asked = one.request
+    messages = [{"role": "system", "content": asked["system"][0]["text"]}]
+    messages += [_message(message["role"], part) for message in asked["messages"] for part in message["content"]]
+    request = {"model": CHAT_MODEL, "max_completion_tokens": 50, "messages": messages}
+    if asked["tools"]:
+        request["tools"] = [
+            {"type": "function", "function": {"name": tool["name"], "parameters": tool["input_schema"]}}
+            for tool in asked["tools"]
+        ]
+    answer: Body = {"error": {"type": "server_error", "message": "Overloaded"}}
+    if one.status == 200:
+        used = one.answer["usage"]
+        read, written = used["cache_read_input_tokens"], used["cache_creation_input_tokens"]
+        usage = {"prompt_tokens": used["input_tokens"] + read + written, "completion_tokens": 3,
+                 "prompt_tokens_details": {"cached_tokens": read}}  # fmt: skip
+        said = _message("assistant", one.answer["content"][0])
+        finish = "tool_calls" if "tool_calls" in said else "stop"
+        choice = {"index": 0, "message": said, "finish_reason": finish}
+        answer = {"id": f"chatcmpl-{one.answer['id']}", "object": "chat.completion", "created": one.at,
+                  "model": CHAT_MODEL, "choices": [choice], "usage": usage}  # fmt: skip
+    return Made(request, answer, one.status, one.at, one.headers, "https://api.openai.com/v1/chat/completions")
+
+
+def _message(role: str, part: Body) -> Body:
+    if part["type"] == "tool_result":
+        return {"role": "tool", "tool_call_id": part["tool_use_id"], "content": part["content"]}
+    if part["type"] == "text":
+        return {"role": role, "content": part["text"]}
+    function = {"name": part["name"], "arguments": json.dumps(part["input"])}
+    return {"role": role, "content": None, "tool_calls": [{"id": part["id"], "type": "function", "function": function}]}
+
+
 def _iso(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -157,7 +196,7 @@ def har(made: Sequence[Made]) -> bytes:
     entries = [
         {
             "startedDateTime": _iso(one.at), "time": 0,
-            "request": {"method": "POST", "url": URL, "headers": [
+            "request": {"method": "POST", "url": one.url, "headers": [
                 {"name": name, "value": value} for name, value in one.headers.items()
             ], "postData": {"text": json.dumps(one.request)}},
             "response": {"status": one.status, "content": {"text": json.dumps(one.answer)}},
@@ -189,7 +228,7 @@ def cassette(made: Sequence[Made]) -> bytes:
         {
             "request": {
                 "method": "post",
-                "uri": URL,
+                "uri": one.url,
                 "body": {"string": json.dumps(one.request)},
                 "headers": one.headers,
             },
@@ -205,8 +244,8 @@ def request_logs(made: Sequence[Made]) -> bytes:
     """A folder of logs of one request each, as the edge hands it over."""
     logs = [
         {
-            "messages": one.request["messages"], "tools": one.request["tools"], "response": one.answer,
-            "kwargs": {key: one.request[key] for key in ("model", "max_tokens", "system")},
+            "messages": one.request["messages"], "tools": one.request.get("tools"), "response": one.answer,
+            "kwargs": {key: one.request[key] for key in one.request if key not in ("messages", "tools")},
             "context_window": 0, "timestamp": one.at, "latency_sec": 0.0,
         }
         for one in made
@@ -221,7 +260,7 @@ def attached(made: Sequence[Made]) -> bytes:
         body = json.dumps(one.request)
         asked = {
             "method": "POST",
-            "url": URL,
+            "url": one.url,
             "headers": list(one.headers.items()),
             "body": {"size": len(body), "text": body},
         }
@@ -239,13 +278,19 @@ def spans(made: Sequence[Made]) -> bytes:
     """OpenTelemetry's spans with the bodies that were sent, as OpenInference keeps them."""
     found = []
     for number, one in enumerate(made):
-        used = one.answer.get("usage", {})
+        used, model = one.answer.get("usage", {}), one.request["model"]
         read, written = used.get("cache_read_input_tokens", 0), used.get("cache_creation_input_tokens", 0)
         held: Body = {
-            "openinference.span.kind": "LLM", "llm.provider": "anthropic", "llm.model_name": MODEL,
-            "input.value": json.dumps(one.request), "output.value": json.dumps(one.answer),
+            "openinference.span.kind": "LLM", "llm.provider": "anthropic" if model == MODEL else "openai",
+            "llm.model_name": model, "input.value": json.dumps(one.request), "output.value": json.dumps(one.answer),
         }  # fmt: skip
-        if used:
+        if "prompt_tokens" in used:
+            held |= {
+                "llm.token_count.prompt": used["prompt_tokens"],
+                "llm.token_count.completion": used["completion_tokens"],
+                "llm.token_count.prompt_details.cache_read": used["prompt_tokens_details"]["cached_tokens"],
+            }
+        elif used:
             held |= {
                 "llm.token_count.prompt": used["input_tokens"] + read + written,
                 "llm.token_count.completion": used["output_tokens"],

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
@@ -17,7 +18,7 @@ from ctxtui.services.workers.session_report import missed
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.http_exchange.sender import COUNTS
 from ctxtui.transcripts.registry import detect
-from tests.cases.exchanges import CONTAINERS, WITH_HEADERS, Made, grid, scenarios
+from tests.cases.exchanges import CONTAINERS, WITH_HEADERS, Made, as_chat, grid, scenarios
 from tests.corpus import corpus_params
 from tests.transcripts.reading import read, total
 
@@ -67,9 +68,9 @@ def same(made: list[Made]) -> dict[str, Session]:
 
 
 @settings(max_examples=settings().max_examples // 5)
-@given(scenarios())
-def test_the_same_exchanges_are_the_same_session_in_every_container(made: list[Made]) -> None:
-    same(made)
+@given(scenarios(), st.booleans())
+def test_the_same_exchanges_are_the_same_session_in_every_container(made: list[Made], chat: bool) -> None:
+    same(as_chat(made) if chat else made)
 
 
 @settings(max_examples=settings().max_examples // 5)
