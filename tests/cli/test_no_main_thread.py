@@ -38,3 +38,5 @@ def test_every_command_takes_a_session_without_a_main_thread(made: Any, ctxtui: 
     assert totals["calls"] == 6 and totals["subagents"]["threads"] == 0
     if made is counts:
         assert (totals["tokens"], totals["cost_usd"]) == (0, 0.0)
+        assert ctxtui("check", "--max-cost", "0", path).code == 0
+        assert ctxtui("show", path, "--json").json["context_tokens"] == 7

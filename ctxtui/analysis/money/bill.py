@@ -17,7 +17,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.input_split import NOTHING, Sum, split_of
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import running_of
-from ctxtui.core.call import Call, answer_path
+from ctxtui.core.call import COUNTED, Call, answer_path
 from ctxtui.core.session import MAIN
 from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
@@ -162,7 +162,8 @@ def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
 def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Missed | None) -> None:
     usage = call.usage
     if usage is None or not call.is_reported:
-        to.unreported += 1
+        free = call.stop_reason == COUNTED
+        to.priced, to.unreported = to.priced + free, to.unreported + (not free)
         return
     lost = missed.tokens if missed is not None else 0
     if missed is not None:

@@ -9,13 +9,13 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.core.call import COUNTED, Call, Fidelity
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.formats.bodies.pairs import Pair
 from ctxtui.transcripts.formats.bodies.values import Text
 from ctxtui.transcripts.kit.fields import moment, obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import Decoded
+from ctxtui.transcripts.kit.http_exchange.decode import Decoded, counted
 from ctxtui.transcripts.kit.http_exchange.pair import betas_in
 from ctxtui.transcripts.kit.http_exchange.shapes import answer_dialect, dialect, is_answer, is_count, is_message
 from ctxtui.wire import sse
@@ -108,7 +108,7 @@ def answer_of(value: Json, dialect: str) -> Response | None:
     if not isinstance(value, dict):
         return None
     if is_count(value):
-        return Response(stop_reason=COUNTED)
+        return counted(value)
     try:
         if is_answer(value):
             return DIALECTS[answer_dialect(value)].decode_response(value)

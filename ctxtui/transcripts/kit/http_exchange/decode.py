@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.core.call import COUNTED, Skeleton
+from ctxtui.core.call import COUNTED, ESTIMATED_INPUT, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.kit.fields import obj, word
+from ctxtui.transcripts.kit.fields import count, obj, word
 from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire import sse
@@ -149,8 +149,11 @@ def _refusal(body: Json) -> str:
 
 
 def _count(exchange: Exchange) -> Response:
-    """A count is no answer and costs nothing: no model read the request (facts §1)."""
-    body = value(exchange.response)
-    if exchange.status >= 400 or "input_tokens" not in obj(body):
-        return Response(error=_refusal(body))
-    return Response(stop_reason=COUNTED)
+    body = obj(value(exchange.response))
+    refused = exchange.status >= 400 or "input_tokens" not in body
+    return Response(error=_refusal(body)) if refused else counted(body)
+
+
+def counted(body: dict[str, Json]) -> Response:
+    """The answer to a request that only counts: no model read it, so it costs nothing (facts §1). It tells its size."""
+    return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: count(body.get("input_tokens"))})

@@ -101,8 +101,6 @@ class Exchanges:
         return tuple(item for item in items if item.place.section == "messages"), name
 
     def _thread(self, decoded: Decoded, client: ClientThread | None, session: str) -> Conversation:
-        if client is None and decoded.response.stop_reason == COUNTED:
-            client = ClientThread(COUNTS, LABELS[COUNTS], aside=True)
         after = word(decoded.params.get("previous_response_id"))
         return self.threads.find(decoded.items, after, client, self._scope(session))
 
@@ -118,7 +116,8 @@ class Exchanges:
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """The thread that the client itself names for a request with this `body`, sent to `path`."""
         scope = self._scope(sender.session)
-        aside = side_call(path, body) if sender.session else ""
+        # Other programs may well ask for one token: only of a client that names its session it is known what it means.
+        aside = side_call(path, body if sender.session else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
         if aside and aside != WARM_UP:
