@@ -37,7 +37,8 @@ _MORE: Final = 8
 """Tokens of the line that says how many items are left out, at most."""
 
 _CLIENTS: Final = re.compile(
-    r"<([\w -]*(?:reminder|context|environment|instructions|stdout|stderr|caveat)[\w -]*)\b[^>]*>.*?</\1>", re.DOTALL
+    r"<([\w -]{0,40}(?:reminder|context|environment|instructions|stdout|stderr|caveat)[\w -]{0,40})\b[^>]*>.*?</\1>",
+    re.DOTALL,
 )
 """What clients put beside a person's words."""
 _IDENTIFIER: Final = re.compile(r"[\d_]|.[/:@]")
@@ -45,7 +46,9 @@ QUOTED: Final = "Quoted later"
 _TAG: Final = re.compile(r"</?(?:command|user)[-_]\w+>")
 _CODE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|<think>.*?(?:</think>|\Z)", re.MULTILINE | re.DOTALL)
 _BULLET: Final = re.compile(r"\s*(?:(?:[-*+•>#]+|\d{1,3}[.)])\s+)*")
-_SENTENCE: Final = re.compile(r"\S.*?(?:[.!?…]+[\"'”’)\]*_`]*(?=\s+[^\sa-z]|\s*$)|[。！？]+[”’」』）*]*|$)")
+_SENTENCE: Final = re.compile(
+    r"\S.*?(?:[.!?…]{1,3}[\"'”’)\]*_`]{0,4}(?=\s+[^\sa-z]|\s*$)|[。！？]{1,3}[”’」』）*]{0,4}|$)"
+)
 CHOSE: Final = re.compile(
     r"\b(?:decid\w+|chose|choosing|going with|instead of|rather than|root cause|the (?:fix|cause|problem|reason|issue) "
     r"(?:is|was)|must not|must never|should not|agreed)\b",
@@ -80,13 +83,13 @@ _OF_ERRORS: Final = ("Error", "Exception", "error", "fatal", "panic", "Traceback
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
 MOST_ERRORS: Final = 5
 """Lines about errors that are taken from one result."""
-_COMMIT: Final = re.compile(r"git commit\b[^\n]*?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
+_COMMIT: Final = re.compile(r"git commit\b[^\n]{0,200}?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
 _LEAD: Final = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +)+")
 """What stands in front of the program in a command."""
 
 _DONE: Final = frozenset("completed complete done finished cancelled canceled skipped deleted closed".split())
 _STATUS, _ITEM = ("status", "state"), ("content", "step", "title", "subject", "description", "text", "task", "name")
-_BOX: Final = re.compile(r"^\s*(?:[-*+]\s*)?\[(.)\]\s+(\S.*)$", re.MULTILINE)
+_BOX: Final = re.compile(r"^[ \t]*(?:[-*+][ \t]*)?\[(.)\][ \t]+(\S.*)$", re.MULTILINE)
 _LISTS: Final = ("todo", "plan", "task")
 """Parts of the names of tools that keep a list."""
 
@@ -325,7 +328,8 @@ def _take_result(context: Context, at: int, found: Facts, key: tuple[str, ...], 
 
 def _closes(context: Context, at: int) -> bool:
     """Whether the assistant's text at a position ends its turn: no call follows it."""
-    for item in islice(context.items, at + 1, None):
+    for other in range(at + 1, len(context)):
+        item = context.items[other]
         if is_call(item.block.kind):
             return False
         if item.block.kind != HEADER and item.block.kind not in THINKING and item.place.role not in ASSISTANT:
@@ -369,8 +373,8 @@ def width(text: str) -> int:
 def short(text: str, cells: int) -> str:
     """`text` on one line, cut behind a sentence or a word where it is wider than `cells`."""
     line = " ".join(text[: cells * 4].split())
-    if width(line) <= cells and len(text) <= cells * 4:
-        return line
+    if width(line) < cells or (width(line) == cells and len(text) <= cells * 4):
+        return line + ("…" if line and len(text) > cells * 4 else "")
     head = line[: cells - 1]
     while width(head) > cells - 1:
         head = head[: (cells - 1) * len(head) // width(head)]
@@ -457,7 +461,7 @@ def _written(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int,
         if not said:
             continue
         left = len(one.items) - len(said)
-        said += [f"({left:,} more {one.more})"] if left else []
+        said += [f"({left:,} more {one.more if left > 1 else one.more[:-1]})"] if left else []
         lines += [f"## {one.title}", *([f"- {', '.join(said)}"] if one.joined else (f"- {item}" for item in said))]
     return "\n".join(lines)
 
@@ -486,7 +490,7 @@ def _sections(found: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section
     question = next((one for one, _ in reversed([*sentences(found.answer[-2000:])]) if found.answered), "")
     unanswered += [f"asked the user: “{short(question, _SENTENCE_CELLS)}”"] if question.endswith(("?", "？")) else []
     todos = [f"to do: {short(one, _LINE)}" for one in found.todos.values()]
-    yield _in_order("Still open", "of these", [*unanswered, *todos, *left], 0.8)
+    yield _in_order("Still open", "others", [*unanswered, *todos, *left], 0.8)
     calls = [f"{one.replace(base, '') if base else one}{f' ({n}x)' if n > 1 else ''}" for one, n in found.calls.items()]
     yield _Section("Other calls", "calls", calls, range(len(calls))[::-1][:_LEAST], 3)
     yield _in_order(QUOTED, "names", [one for one in keep if _IDENTIFIER.search(one)][:_LEAST], 3, joined=True)
