@@ -62,6 +62,9 @@ _FAILED_TESTS: Final = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|error
 _RAISED: Final = re.compile(
     r"^(?:E +)?(?:[\w.]*(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?: ?\S", re.MULTILINE
 )
+_PROMPT: Final = re.compile(r"\n\S{0,40}[$#]\s*\Z")
+"""The end of what a shell prints: it waits for the next command."""
+_WRAP: Final = re.compile(r"^\s*<[\w-]+>|</[\w-]+>\s*$")
 _COMPLAINS: Final = re.compile(
     r"\berr(?:or)?s?\b|fail|not found|cannot|can't|unable|denied|no such|invalid|missing|unexpected|[✗✖×]",
     re.IGNORECASE,
@@ -162,7 +165,13 @@ def facts(context: Context, positions: Iterable[int]) -> Facts:
                 _take_words(found, text[:_PASTED], closing=closing, mends=failed)
                 found.answer, found.answered, failed = text, closing, False
         elif not item.place.mark and role not in ("system", "developer"):
-            words = own_words(context.reading(at).text)
+            text = context.reading(at).text
+            envelope = is_envelope(text.lstrip()[:80].partition("\n")[0]) or _PROMPT.search(text[-80:])
+            if found.answer and envelope:
+                # An agent that calls no tools by name gets what its commands print as a user's message.
+                failed, found.answered = _take_result(context, at, found, (), ""), False
+                continue
+            words = own_words(text)
             found.asked.tell("" if re.fullmatch(r"/\S*", words) else words)
             found.answered = found.answered and not words
     return found
@@ -319,7 +328,7 @@ def _take_result(context: Context, at: int, found: Facts, key: tuple[str, ...], 
             # A search that finds nothing fails, too.
             return False
         found.failures.pop(key, None)
-        found.failures[key or ("", line)] = Failure(label, short(line, _LINE))
+        found.failures[key or ("", line)] = Failure(label, short(_WRAP.sub("", line), _LINE))
     return failed
 
 
@@ -441,7 +450,7 @@ def summary(
             room, missed = room - cost, 0
             opened.add(s)
             chosen[s, item] = None
-    while chosen:
+    while any(made[s].title != QUOTED for s, _ in chosen):
         text = _written(head, made, chosen)
         if tokens(text) <= limit:
             return text

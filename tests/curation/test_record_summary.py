@@ -245,6 +245,19 @@ def test_each_dialect_and_tool_says_the_same(body: Callable[[], dict[str, Any]])
     assert drawn(context, run, 5_000) == TOLD
 
 
+def test_what_a_shell_printed_is_no_request() -> None:
+    talk = [
+        ("user", "Fix the price.\nbash-$"),
+        ("said", "I look at the file that computes it first."),
+        ("user", "def price(): ...\n(Open file: a.py)\nbash-$ "),
+        ("said", "Its tests say more about the error."),
+        ("user", "<returncode>1</returncode>\n<output>\nKeyError: 'price'\n</output>"),
+    ]
+    found = record_summary.facts(context_of(anthropic(talk), "anthropic")[0], range(10))
+    assert found.asked == ["Fix the price. bash-$"] and not found.answered
+    assert [one.line for one in found.failures.values()] == ["KeyError: 'price'"]
+
+
 def test_what_does_not_fit_is_counted_and_what_tells_most_stays() -> None:
     context, _ = context_of(anthropic(), "anthropic")
     run = [p for p, item in enumerate(context.items) if item.place.section == "messages"]
