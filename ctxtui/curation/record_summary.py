@@ -157,7 +157,8 @@ def facts(context: Context, positions: Iterable[int]) -> Facts:
                 failed = _take_result(context, at, found, (), "")
         elif context.tree[context.nodes[at]].category == INDEX["summary"]:
             for line in context.reading(at).text.splitlines():
-                found.earlier.tell(line.strip())
+                said = line.strip().removeprefix("- ")
+                found.earlier.tell("" if said.endswith((":", "```")) else said)
         elif role in ASSISTANT:
             text = context.reading(at).text
             if text.strip():
@@ -479,7 +480,10 @@ def _sections(found: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section
     asked = [short(one, _ASK) for one in found.asked]
     back = list(range(len(asked)))[::-1]
     yield _Section("Asked", "requests", asked, [*back[:1], *back[-1:][: len(back) - 1], *back[1:-1]], 0.7)
-    yield _in_order("From the summary before", "lines", [short(one, _SENTENCE_CELLS) for one in found.earlier], 0.7)
+    earlier = [short(one, _SENTENCE_CELLS) for one in found.earlier]
+    # Where things stood is said at its end, what it is about at its beginning.
+    ends = sorted(range(len(earlier)), key=lambda n: (min(n, len(earlier) - 1 - n), -n))
+    yield _Section("From the summary before", "lines", earlier, ends, 0.7)
     changed = _counted(found.changed, base)
     yield _in_order("Files changed", "files", changed, 1)
     read = Counter({path: n for path, n in found.read.items() if path not in found.changed})
