@@ -93,7 +93,7 @@ _LEAD: Final = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +)+")
 _DONE: Final = frozenset("completed complete done finished cancelled canceled skipped deleted closed".split())
 _STATUS, _ITEM = ("status", "state"), ("content", "step", "title", "subject", "description", "text", "task", "name")
 _BOX: Final = re.compile(r"^[ \t]*(?:[-*+][ \t]*)?\[(.)\][ \t]+(\S.*)$", re.MULTILINE)
-_LISTS: Final = ("todo", "plan", "task")
+LISTS: Final = ("todo", "plan", "task")
 """Parts of the names of tools that keep a list."""
 
 
@@ -223,7 +223,7 @@ def _asked(got: BlockContent) -> CallFacts:
     if "commit" in got.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
         commits.append(str(value["message"]).strip().partition("\n")[0][:200])
     program = _LEAD.sub("", command).split()[:2]
-    key = (CHANGE, *changed) if changed else (READ, *read) if read else (got.name, *program)
+    key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (got.name, *program)
     label = short(telling(got) if command else f"{got.name} {telling(got)}", _LINE)
     return CallFacts(key, label, changed, read, tuple(commits), _todos(got.name, value))
 
@@ -242,13 +242,11 @@ def _strings(value: Json) -> Iterator[str]:
 def _todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
     """(id, words, open) of the things that a call's input lists as done or not, or of the one that it adds or ticks off
     (its id then says ``+`` or ``=``); None where it lists nothing."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not any(word in name.lower() for word in LISTS):
         return None
     for items in value.values():
         if isinstance(items, list) and items and all(isinstance(one, dict) and _status(one) for one in items):
             return tuple((str(n), _item(one), _status(one) not in _DONE) for n, one in enumerate(items))
-    if not any(word in name.lower() for word in _LISTS):
-        return None
     for text in value.values():
         boxes = _BOX.findall(text) if isinstance(text, str) else ()
         if len(boxes) > 1:
