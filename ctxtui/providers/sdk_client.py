@@ -75,9 +75,9 @@ class SdkLine:
 
     def _unasked(self) -> list[str]:
         """The headers that the SDK would take from the environment, wherever it sends."""
-        if self.endpoint.dialect == ANTHROPIC:
-            return [name for name, _ in headers_for("anthropic", os.environ)]
-        return [] if self.endpoint.name == "openai" else list(_OF_THE_ACCOUNT)
+        maker = _sdk_of(self.endpoint)
+        account = _OF_THE_ACCOUNT if maker == "openai" != self.endpoint.name else ()
+        return [*account, *(name for name, _ in headers_for(maker, os.environ))]
 
     async def close(self) -> None:
         """Close the connections."""
