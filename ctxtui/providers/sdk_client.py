@@ -69,8 +69,10 @@ class SdkLine:
         near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
         hooks = {"response": [bind]}
         http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **near)
-        headers = {**dict.fromkeys(self._unasked(), self._sdk.Omit()), **dict(self.endpoint.headers)}
         key = self.endpoint.key or _NO_KEY
+        own = {"authorization": f"Bearer {key}", "x-api-key": key}
+        unasked = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unasked()}
+        headers = {**unasked, **dict(self.endpoint.headers)}
         return made(api_key=key, max_retries=0, http_client=http, default_headers=headers, **given)
 
     def _unasked(self) -> list[str]:
