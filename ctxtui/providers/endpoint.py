@@ -78,6 +78,11 @@ def headers_for(provider: str, env: Mapping[str, str]) -> tuple[tuple[str, str],
     )
 
 
+def is_keyed(env: Mapping[str, str]) -> bool:
+    """Whether the environment has the key of a hosted provider."""
+    return any(env.get(name, "").strip() for name in KEYS.values())
+
+
 def key_for(provider: str, env: Mapping[str, str]) -> str:
     """The key of a hosted provider: from the environment, else from the system's keyring where the extra is
     installed; "" where there is none."""

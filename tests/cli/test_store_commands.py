@@ -156,14 +156,16 @@ def test_last_is_a_chat_of_this_directory_where_that_is_the_newest(ctxtui: Run, 
     newest = ctxtui("last", "--json").json["session"]
     assert newest == {"id": chat, "source": "ctxtui", "path": None, "stored": chat}
     assert ctxtui("show", "last", "--json").json["session"]["id"] == chat
-    assert ctxtui("why", "last", "--json").json["total_usd"] == ctxtui("why", chat, "--json").json["total_usd"]
-    assert ctxtui("why", "last", "--json").json["threads"] == ctxtui("why", chat, "--json").json["threads"]
+    assert (
+        ctxtui("cost", "--why", "last", "--json").json["total_usd"] == ctxtui("why", chat, "--json").json["total_usd"]
+    )
+    assert ctxtui("cost", "--why", "last", "--json").json["threads"] == ctxtui("why", chat, "--json").json["threads"]
     later = project / f"{ClaudeCode(2).session}.jsonl"
     os.utime(later)
     assert ctxtui("last", "--json").json["session"]["path"] == str(later)
     # The same, but the chat was put away.
     later.unlink()
-    ctxtui("archive", chat)
+    ctxtui("session", "archive", chat)
     assert ctxtui("last", "--json").json["session"]["stored"] is None
 
 
@@ -213,14 +215,14 @@ def test_what_was_deleted_is_in_no_file(ctxtui: Run, home: Path) -> None:
 def test_stored_sessions_are_edited(ctxtui: Run, project: Path) -> None:
     id_ = ClaudeCode(1).session
     ctxtui("import", project / f"{id_}.jsonl")
-    assert ctxtui("rename", id_, "a better name").code == 0
-    assert ctxtui("tag", id_, "slow", "dear").code == 0
+    assert ctxtui("session", "rename", id_, "a better name").code == 0
+    assert ctxtui("session", "tag", id_, "slow", "dear").code == 0
     (mine,) = [one for one in ctxtui("sessions", "--json").json["sessions"] if one["id"] == id_]
     assert (mine["title"], mine["tags"]) == ("a better name", ["dear", "slow"])
-    assert ctxtui("archive", id_).code == 0
+    assert ctxtui("session", "archive", id_).code == 0
     assert id_ not in ids(ctxtui)
     assert ids(ctxtui, "--archived") == [id_]
-    assert ctxtui("delete", id_, "--yes").code == 0
+    assert ctxtui("session", "delete", id_, "--yes").code == 0
     assert id_ in ids(ctxtui), "the recording itself is still there"
 
 

@@ -107,6 +107,7 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
 
     \b
     Example: ctxtui mcp size github --model claude-sonnet-5-5
+    Example: ctxtui mcp size tools.json --json
     """
     from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
     from ctxtui.services.chat.model_choice import USUAL, makers

@@ -187,6 +187,10 @@ _PRICES: Final = _about(_prices, "USD per million tokens by model, over the pric
 _PROFILE: Final = _about(_text, "a TOML file of policies for chats; they only propose until it says armed = true")
 _PHASES: Final = _about(_text, "what phases begin by: turn, epoch, call, or an expression; empty: your notes")
 _SECTIONS: Final = _about(_text, "sections of a summary that a model writes, with `;` between; empty: the usual ones")
+_SUMMARY_TOKENS: Final = _about(
+    _whole(0, 100_000),
+    "tokens of a summary at most; 0: a fifth of what it replaces, 200 to 2,000 (a model: as it likes)",
+)
 _LABELS: Final = _about(_labels, "rules that split blocks into labelled segments, see docs/labels.md", table=True)
 _SMALL: Final = _about(_whole(0, 10_000_000), "a project of at most so many tokens is loaded whole, if it fits")
 _MEDIUM: Final = _about(
@@ -285,6 +289,7 @@ class Settings:
     phases: str = field(default="", metadata=_PHASES)
     profile: str = field(default="", metadata=_PROFILE)
     summary_sections: str = field(default="", metadata=_SECTIONS)
+    summary_tokens: int = field(default=0, metadata=_SUMMARY_TOKENS)
     small_project: int = field(default=20_000, metadata=_SMALL)
     medium_project: int = field(default=50_000, metadata=_MEDIUM)
     whole_file: int = field(default=2_000, metadata=_WHOLE_FILE)
