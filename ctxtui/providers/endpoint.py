@@ -55,11 +55,16 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def is_plain(url: str, *, key_over_http: bool) -> bool:
+    """Whether a key would go to `url` over plain http, which nobody asked for."""
+    return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
+
+
 KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """The environment variable of each hosted provider's key."""
 ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """The environment variable by which each provider's SDK is sent elsewhere."""
-HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS"}
+HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS", "openai": "OPENAI_CUSTOM_HEADERS"}
 """The environment variable by which a provider's SDK adds headers of its own accord, wherever it sends."""
 SERVICE: Final = "ctxtui"
 """The name under which a keyring keeps our keys; the user name is the provider's."""

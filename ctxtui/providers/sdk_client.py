@@ -69,15 +69,17 @@ class SdkLine:
         near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
         hooks = {"response": [bind]}
         http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **near)
-        headers = {**dict.fromkeys(self._unasked(), self._sdk.Omit()), **dict(self.endpoint.headers)}
         key = self.endpoint.key or _NO_KEY
+        own = {"authorization": f"Bearer {key}", "x-api-key": key}
+        unasked = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unasked()}
+        headers = {**unasked, **dict(self.endpoint.headers)}
         return made(api_key=key, max_retries=0, http_client=http, default_headers=headers, **given)
 
     def _unasked(self) -> list[str]:
         """The headers that the SDK would take from the environment, wherever it sends."""
-        if self.endpoint.dialect == ANTHROPIC:
-            return [name for name, _ in headers_for("anthropic", os.environ)]
-        return [] if self.endpoint.name == "openai" else list(_OF_THE_ACCOUNT)
+        maker = _sdk_of(self.endpoint)
+        account = _OF_THE_ACCOUNT if maker == "openai" != self.endpoint.name else ()
+        return [*account, *(name for name, _ in headers_for(maker, os.environ))]
 
     async def close(self) -> None:
         """Close the connections."""
@@ -137,14 +139,6 @@ class SdkLine:
         except self._sdk.APIError as error:
             raise self._in_words(error) from error
 
-    async def ask(self, path: str, body: bytes) -> Json:
-        """A JSON answer to a POST of exactly `body`. Raises `ProviderError`."""
-        await self.open()
-        try:
-            return await self._client.post(path, content=body, cast_to=object)
-        except self._sdk.APIError as error:
-            raise self._in_words(error) from error
-
     def _in_words(self, error: Any) -> ProviderError:
         """An SDK's error as ours; a key never stands in its text."""
         response = getattr(error, "response", None)
@@ -159,8 +153,9 @@ class SdkLine:
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
         if 300 <= status < 400:
+            address = self._mask.text(headers.get("location", "another address"))
             return ProviderError(
-                f"{status} the server sends requests on to {headers.get('location', 'another address')}",
+                f"{status} the server sends requests on to {address}",
                 status=status,
                 place=str(self.endpoint),
                 way_out="not followed: if that is the right address, give it with --base-url",

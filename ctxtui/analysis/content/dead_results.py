@@ -14,12 +14,10 @@ from msgspec import Struct
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Tree
-from ctxtui.curation.context import THINKING
-from ctxtui.curation.price.dependence import literals, literals_of
+from ctxtui.curation.price.dependence import literals_of
 
 LEAST: Final = 200
 """Tokens below which a result is not worth a word."""
@@ -115,11 +113,9 @@ class _Quotes:
                 self.quoted.update(owners)
 
     def _literals(self, block: Block) -> frozenset[str]:
-        """What a block says that can be quoted; thinking may quote, too."""
         found = self._known.get(block.digest)
         if found is None:
-            thought = block.kind in THINKING
-            found = self._known[block.digest] = frozenset(literals(read(block).text)) if thought else literals_of(block)
+            found = self._known[block.digest] = literals_of(block)
         return found
 
 

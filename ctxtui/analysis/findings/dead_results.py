@@ -22,9 +22,9 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     known = set(results(here))
     at = [p for one in dead.dead if (p := given.position(one.node)) is not None and p in known]
     free = [p for p in at if here.stands(p) and p not in here.pinned and p not in here.taken_back]
-    edits = [make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)]
-    about = weighed(given, edits)
-    if about is None or about.tokens < LEAST:
+    edits = given.unquoted([make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)])
+    about = weighed(given, edits, LEAST)
+    if about is None:
         return
     one = about.count == 1
     yield Finding(

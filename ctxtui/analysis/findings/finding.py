@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct, field
 
@@ -17,6 +17,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
+from ctxtui.curation.policies.safe_edits import unquoted
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
@@ -69,15 +70,23 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     minimum: Callable[[str], int]
 
     def proposed(self, policy: str, settings: Settings | None = None) -> list[Edit]:
-        """The edits that a policy proposes here; none where there is no such policy, or it cannot work here."""
+        """The edits that a policy proposes here and that lose nothing which is quoted later; none where there is no
+        such policy. Raises `NothingToStage`."""
         found = self.policies.get(policy)
         if found is None:
             return []
         try:
-            return run_all((Step(found, settings or {}),), self.situation)
-        except CtxtuiError:
-            # A third party's policy of that name may fail; the list of policies says why.
-            return []
+            return self.unquoted(run_all((Step(found, settings or {}),), self.situation))
+        except CtxtuiError as error:
+            # A third party's policy of that name may fail.
+            raise NothingToStage(error.message) from error
+
+    def unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
+        """Those of `edits` that lose nothing which is quoted later. Raises `NothingToStage` where each does."""
+        kept = unquoted(self.situation, edits)
+        if edits and not kept:
+            raise NothingToStage("later blocks quote all of it")
+        return kept
 
     def position(self, node: int) -> int | None:
         """Where the block that `node` first was stands in the context now, if it still does as it was."""
@@ -87,13 +96,27 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return depth if 0 <= depth < len(nodes) and nodes[depth] == there else None
 
 
+class Silent(NamedTuple):
+    """A `kind` that found something and proposes nothing: `why`."""
+
+    kind: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.why}"
+
+
+class NothingToStage(Exception):
+    """Something is the case, and no edit is proposed: says why."""
+
+
 class FindingKind(Protocol):
     """A module of a kind: its `KIND` is the name that people read."""
 
     KIND: str
 
     def find(self, given: FindingInputs, /) -> Iterator[Finding]:
-        """The findings of the kind."""
+        """The findings of the kind. Raises `NothingToStage`."""
 
 
 class Weight(Struct, frozen=True):
@@ -106,12 +129,15 @@ class Weight(Struct, frozen=True):
     count: int
 
 
-def weighed(given: FindingInputs, edits: Iterable[Edit]) -> Weight | None:
-    """What `edits` are about; None where they cannot be applied, or free nothing."""
+def weighed(given: FindingInputs, edits: Sequence[Edit], least: int = 1) -> Weight | None:
+    """What `edits` are about; None where there are none. Raises `NothingToStage` where they cannot be applied, or free
+    fewer than `least` tokens."""
+    if not edits:
+        return None
     here = given.situation
     after = here.under(edits)
     if after.applied.refused:
-        return None
+        raise NothingToStage(f"the provider would refuse it: {after.applied.refused}")
     context, stays = here.context, given.costs.stays
     tokens, usd, calls, count = 0, 0.0, 0, 0
     for position in after.applied.changes.keys() - here.applied.changes.keys():
@@ -129,4 +155,6 @@ def weighed(given: FindingInputs, edits: Iterable[Edit]) -> Weight | None:
     tokens -= sum(here.count(item.block) for item in new) - sum(
         here.count(item.block) for one in here.applied.inserts for item in one.items
     )
-    return Weight(tokens, usd if given.priced else None, calls, count) if tokens > 0 else None
+    if tokens < least:
+        raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
+    return Weight(tokens, usd if given.priced else None, calls, count)

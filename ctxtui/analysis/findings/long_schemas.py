@@ -14,8 +14,8 @@ LEAST = 500
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Tools whose descriptions could be cut."""
     edits = given.proposed("minimise_schemas")
-    about = weighed(given, edits)
-    if about is not None and about.tokens >= LEAST:
+    about = weighed(given, edits, LEAST)
+    if about is not None:
         yield Finding(
             kind=KIND,
             says="descriptions of {count} tools take {tokens} more than their first 100 characters{usd}",

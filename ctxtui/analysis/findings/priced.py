@@ -1,13 +1,13 @@
-"""Findings with what their cure saves, ranked by it."""
+"""Findings with what their cure risks and saves, ranked by it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.findings.finding import Finding
+from ctxtui.analysis.findings.finding import Finding, Silent
 from ctxtui.analysis.lab.proof import Proof
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
@@ -73,11 +73,6 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
         """Tokens that every later call has less."""
         return self.tag.freed if self.tag is not None else 0
 
-    @property
-    def quoted(self) -> int:
-        """Later blocks that quote what goes."""
-        return len({at for quote in self.tag.quotes for at in quote.by}) if self.tag is not None else 0
-
 
 class StagedBlocks(NamedTuple):
     """What edits change: how many `blocks` they are about, how many of these are no smaller then (`longer`), and how
@@ -103,12 +98,22 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
     return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
 
 
-def ranked(found: Iterable[PricedFinding]) -> list[PricedFinding]:
-    """What saves most first; what saves nothing is left out. Where no price is known, what frees most comes first."""
-    every = [one for one in found if (one.saves or 0) > 0 or (one.saves is None and one.freed > 0)]
+def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
+    """What risks least first, then what saves most, tokens where no price is known; and what is
+    left out because it saves nothing, or next to nothing."""
     least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
-    told = [one for one in every if one.saves is None or one.saves >= least]
-    return sorted(told, key=lambda one: (-(one.saves or 0.0), -one.freed, one.finding.kind))
+    kept, silent = [], []
+    for one in every:
+        saves = one.saves
+        if saves is None and one.freed <= 0:
+            silent.append(Silent(one.finding.kind, "it frees nothing"))
+        elif saves is not None and saves <= 0:
+            silent.append(Silent(one.finding.kind, "it would cost more than it saves"))
+        elif saves is not None and saves < least:
+            silent.append(Silent(one.finding.kind, "too small to matter"))
+        else:
+            kept.append(one)
+    return sorted(kept, key=lambda one: (one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind)), silent
 
 
 def freed_blocks(here: PolicyContext, after: Applied) -> Iterator[FreedBlock]:

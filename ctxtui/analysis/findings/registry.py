@@ -19,7 +19,7 @@ from ctxtui.analysis.findings import (
     stale_images,
     unused_tools,
 )
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NothingToStage, Silent
 
 KINDS: Final[tuple[FindingKind, ...]] = (
     unused_tools,
@@ -38,7 +38,10 @@ KINDS: Final[tuple[FindingKind, ...]] = (
 """Every kind, in the order in which they are looked for."""
 
 
-def findings(given: FindingInputs) -> Iterator[Finding]:
-    """All that is found."""
+def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
+    """All that is found, and why kinds that found something propose nothing."""
     for kind in KINDS:
-        yield from kind.find(given)
+        try:
+            yield from kind.find(given)
+        except NothingToStage as why:
+            yield Silent(kind.KIND, str(why))

@@ -55,7 +55,8 @@ AWAITING = (
     "--to claude-code, codex, opencode, pi or aider writes a recording of that tool again, as a new session that it "
     "resumes behind an answer; for claude-code and codex any tool's recording is translated. The command to type is "
     "said.\n\n\b\n"
-    "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json",
+    "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json\n"
+    "Example: ctxtui curate last --policy keep_rounds --dry-run",
 )
 @click.argument("name", metavar="PATH", type=SessionName())
 @click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile; several add up.")
@@ -72,6 +73,7 @@ AWAITING = (
 )
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
 @click.option("--drop-block", is_flag=True, help="Leave thinking that no longer fits in, for the provider to drop.")
+@click.option("--keep-quoted", is_flag=True, help="Leave alone what later blocks of the context quote.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): edits, prices, the request.")
 @click.pass_context
@@ -106,6 +108,7 @@ def curate(
         settings,
         after,
         drops_blocks=flags["drop_block"],
+        keep_quoted=flags["keep_quoted"],
         resumed=form in RESUMED,
         stand=stand,
     )
@@ -147,6 +150,7 @@ def curated_from(
     settings: Any,
     after: bool,
     drops_blocks: bool = False,
+    keep_quoted: bool = False,
     resumed: bool = False,
     stand: Sequence[Edit] = (),
 ) -> Curation:
@@ -167,6 +171,7 @@ def curated_from(
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,
+            keep_quoted=keep_quoted,
             usable_share=settings.usable_share,
             prices=prices_for(settings),
         )

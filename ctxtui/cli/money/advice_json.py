@@ -1,4 +1,4 @@
-"""Advice as JSON: what `ctxtui why` and `ctxtui preflight` say of what would help from here on."""
+"""Advice as JSON: what `ctxtui cost --why` and `ctxtui preflight` say of what would help from here on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HORIZON_HELP: Final = "Calls ahead over which what would help is ranked (default
 
 
 def advice_fields(every: Sequence[Advice], name: str) -> list[dict[str, Any]]:
-    """Each piece of advice for the session called `name`, what saves most first."""
+    """Each piece of advice for the session called `name`."""
     return [_fields(one, name) for one in every]
 
 
@@ -25,7 +25,7 @@ def _fields(one: Advice, name: str) -> dict[str, Any]:
         "after_tokens": one.tag.after,
         "risk": one.risk.name.lower(),
         "risk_words": one.risk.words,
-        "quoted_later": one.quoted,
+        "quoted_later": 0,
         "horizon": one.horizon,
         "saves_usd": one.saves,
         "when": moment.name if moment is not None else None,

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 @click.command(
     "findings",
-    help="What is the case in a session and what cures it, ranked by the money that it saves: tools that were never "
-    "called, results that nobody quoted, files read twice, a prefix that keeps changing.\n\n"
+    help="What is the case in a session and what cures it, ranked by what it risks, then by what it saves: tools that "
+    "were never called, results that nobody quoted, files read twice, a prefix that keeps changing.\n\n"
     f"NAME is {NAME_HELP}. A saving is the price tag of the edits over the next calls; with --call also what they "
     "would have saved in the recorded calls that followed. Savings overlap: what all edits save together is told, too."
-    "\n\n\b\nExample: ctxtui findings last --call 40",
+    "\n\n\b\nExample: ctxtui findings last --call 40\n"
+    "Example: ctxtui findings session.jsonl --json | jq '.findings[0]'",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(
@@ -99,7 +100,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         "once_usd": moment.once if moment is not None else None,
         "per_call_usd": moment.per_call if moment is not None else None,
         "risk": one.risk.name.lower() if one.risk is not None else None,
-        "quoted_later": one.quoted,
+        "quoted_later": 0,
         "rest": None
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},

@@ -21,6 +21,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy, Step, proposed, proposing, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
+from ctxtui.curation.policies.safe_edits import empties, unquoted
 from ctxtui.curation.policies.situation import PolicyContext
 
 WORK: Final = 60_000
@@ -90,6 +91,17 @@ def complete(situation: PolicyContext, found: Remedy) -> Remedy:
     more = run_all(found.steps, situation.under(found.edits))
     whole = _remedy(counting_once(situation), found.steps, [*found.edits, *more]) if more else None
     return whole or found
+
+
+def safe(situation: PolicyContext, found: Remedy) -> Remedy | None:
+    """`found` without the edits that take away what is quoted later; None where nothing is left that frees anything, or
+    most of the conversation would go."""
+    edits = unquoted(situation, found.edits)
+    kept = found if len(edits) == len(found.edits) else _remedy(situation, found.steps, edits)
+    if kept is None or kept.freed <= 0:
+        return None
+    after = kept.applied or situation.under(kept.edits).applied
+    return None if empties(situation.applied, after) else kept
 
 
 class _CountingOnce:

@@ -1,4 +1,4 @@
-"""What helps most from here on: remedies priced, ranked by what they save over the next calls."""
+"""What helps from here on: remedies priced, ranked by what they risk and save over the next calls."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.edit import Edit
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.search import Remedy
+from ctxtui.curation.policies.search import Remedy, complete, safe
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 MOST: Final = 8
@@ -25,9 +27,7 @@ LEAST: Final = 0.02
 """The share of what the best saves from which on something is named."""
 
 Tag = Callable[[Remedy], PriceTag | None]
-"""The price of a remedy on top of the edits that stand, without what quotes it; None where it cannot be told."""
-Quoted = Callable[[Remedy, PriceTag], PriceTag]
-"""The price of a remedy with what quotes it, which takes longest."""
+"""The price of a remedy on top of the edits that stand; None where it cannot be told."""
 
 
 def best_moment(tag: PriceTag) -> ApplyMoment | None:
@@ -83,31 +83,38 @@ class Advice(Struct, frozen=True, kw_only=True, dict=True):
         saves = self.saves
         return saves if saves else float(self.tag.freed * self.horizon)
 
-    @property
-    def quoted(self) -> int:
-        """Later blocks that quote what goes."""
-        return len({position for quote in self.tag.quotes for position in quote.by})
-
     def options(self) -> str:
         """How `ctxtui curate` is asked for it."""
-        return " ".join(f"--policy {name}" for name in self.names)
+        return " ".join((*(f"--policy {name}" for name in self.names), "--keep-quoted"))
 
 
 def advice(
+    situation: PolicyContext,
     found: Iterable[Remedy],
-    tag: Tag,
-    quoted: Quoted,
+    price: Callable[[Applied], PriceTag | None],
     horizon: int,
-    finished: Callable[[Remedy], Remedy] = lambda one: one,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> list[Advice]:
-    """The best of `found` with its price, what saves most over `horizon` calls first. `finished` gives a remedy with
-    what its policies add when they are asked again."""
+    """The best of `found` in `situation` with its `price` (None: it cannot be told), what risks least first, then what
+    saves most over `horizon` calls. Nothing that is quoted later goes. Once it is `stopped`, nothing more is worked
+    out."""
+    every = {one.names: one for one in found}
+
+    def tag(one: Remedy) -> PriceTag | None:
+        return None if stopped() else price(one.applied or situation.under(one.edits).applied)
+
+    chosen = (kept for one in every.values() if not stopped() and (kept := safe(situation, one)) is not None)
     made = []
-    for one in ranked(priced(found, tag, horizon)):
-        whole = finished(one.remedy)
-        told = one.tag if whole is one.remedy else tag(whole)
-        made.append(one if told is None else Advice(remedy=whole, tag=quoted(whole, told), horizon=horizon))
-    return sorted(made, key=lambda one: (-one.worth, one.risk))
+    for one in ranked(priced(chosen, tag, horizon)):
+        # With what its policies add when they are asked again.
+        whole = None if stopped() else safe(situation, complete(situation, every[one.names]))
+        told = tag(whole) if whole is not None and whole.edits != one.edits else None
+        made.append(one if told is None or whole is None else Advice(remedy=whole, tag=told, horizon=horizon))
+    return sorted(made, key=_order)
+
+
+def _order(one: Advice) -> tuple[Risk, float]:
+    return one.risk, -one.worth
 
 
 def priced(found: Iterable[Remedy], tag: Tag, horizon: int) -> Iterator[Advice]:
@@ -133,17 +140,18 @@ def _worth_pricing(found: Iterable[Remedy]) -> Iterator[Remedy]:
 
 
 def ranked(every: Iterable[Advice], most: int = MOST) -> list[Advice]:
-    """What saves most first; left out is what saves hardly more than something that risks less, or takes less."""
+    """What risks least first, then what saves most; left out is what saves hardly more than something that risks less,
+    or takes less."""
     kept: list[Advice] = []
     for one in sorted(every, key=lambda one: (one.risk, len(one.names), -one.worth)):
         if not any(_does(other, one) for other in kept):
             kept.append(one)
     least = LEAST * max((one.worth for one in kept), default=0.0)
-    return sorted((one for one in kept if one.worth >= least), key=lambda one: (-one.worth, one.risk))[:most]
+    return sorted((one for one in kept if one.worth >= least), key=_order)[:most]
 
 
 def _does(other: Advice, one: Advice) -> bool:
     """Whether `other` saves nearly what `one` does at less risk, as a part of it, or in much the same way."""
-    if other.risk < one.risk or set(other.names) < set(one.names):
+    if other.risk < one.risk or set(other.names) <= set(one.names):
         return one.worth < WORTH * other.worth
     return abs(one.worth - other.worth) < ALIKE * other.worth

@@ -17,7 +17,7 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.context import Context
 
 SHORTEST: Final = 6
 LONGEST: Final = 200
@@ -46,8 +46,8 @@ def _literal(word: str) -> str:
 
 
 def literals_of(block: Block, known: BlockContent | None = None) -> frozenset[str]:
-    """The literals that a block says, or gives a tool; `known` is what it says, where that was read already."""
-    if block.kind == HEADER or block.kind in THINKING:
+    """The literals that a block says or thinks, or gives a tool; `known` is what it says, where that was read."""
+    if block.kind == HEADER:
         return frozenset()
     got = known or read(block)
     given = "\n".join(_strings(arguments_value(got))) if got.arguments else ""

@@ -16,10 +16,9 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
-from ctxtui.curation.policies.search import Remedy, complete, search
+from ctxtui.curation.policies.search import Remedy, search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.situation import Settings as PolicySettings
 from ctxtui.curation.price.advice import Advice, advice
@@ -38,19 +37,8 @@ class Searched(Struct, frozen=True, dict=True):
     found: tuple[Remedy, ...]
 
     def ahead(self, horizon: int) -> list[Advice]:
-        """What helps from here on, what saves most over `horizon` calls first."""
-        base, situation = self.base, self.base.situation
-
-        def after(one: Remedy) -> Applied:
-            return one.applied or situation.under(one.edits).applied
-
-        return advice(
-            self.found,
-            lambda one: base.price(after(one)),
-            lambda one, tag: base.quoted(after(one), tag),
-            horizon,
-            lambda one: complete(situation, one),
-        )
+        """What helps from here on over `horizon` calls."""
+        return advice(self.base.situation, self.found, self.base.price, horizon)
 
     def from_the_start(self, thread: ThreadCosts) -> list[Cure]:
         """What single policies would have saved, had they been there from the first call of the thread on."""

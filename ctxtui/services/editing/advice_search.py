@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from ctxtui.core.block import Block
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.search import Remedy, complete, search
+from ctxtui.curation.policies.search import search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import Advice, advice
-from ctxtui.curation.price.dependence import quotes
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceQuestion, PriceTag, pays_back, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 
@@ -45,25 +44,18 @@ class AdviceSearch(Struct, frozen=True, kw_only=True, dict=True):
         stopped: Callable[[], bool] = lambda: False,
         enough: Callable[[], bool] = lambda: False,
     ) -> list[Advice]:
-        """What would help besides what is `staged` and costs that already, what saves most over `horizon` calls first.
-        Where it is `enough` no more is looked for, and what was found is priced; once it is `stopped`, nobody waits
-        for anything."""
+        """What would help besides what is `staged` and costs that already, by risk, then by what it saves over
+        `horizon` calls. Where it is `enough` no more is looked for, and what was found is priced; once it is `stopped`,
+        nobody waits for anything."""
         situation = self.situation
 
-        def after(one: Remedy) -> Applied:
-            return one.applied or situation.under(one.edits).applied
-
-        def tag(one: Remedy) -> PriceTag | None:
-            found = None if stopped() else self.priced(after(one))
+        def price(after: Applied) -> PriceTag | None:
+            found = self.priced(after)
             return None if found is None else without(found, staged)
-
-        def quoted(one: Remedy, told: PriceTag) -> PriceTag:
-            known = None if stopped() else situation.literals
-            return told if known is None else replace(told, quotes=tuple(quotes(known, after(one))))
 
         found = takewhile(lambda _: not stopped() and not enough(), search(situation, policies))
         try:
-            return advice(found, tag, quoted, horizon, lambda one: one if stopped() else complete(situation, one))
+            return advice(situation, found, price, horizon, stopped)
         finally:
             situation.forget()
 

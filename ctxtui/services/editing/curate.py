@@ -24,6 +24,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
+from ctxtui.curation.policies.safe_edits import unquoted
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, price_tag, with_quotes
@@ -52,8 +53,6 @@ class Curation(Ready):
     """The context as policies see it, under the given edits."""
     price: Callable[[Applied], PriceTag]
     """The tag of the context under other edits on top of those that were given, without what quotes them."""
-    quoted: Callable[[Applied, PriceTag], PriceTag]
-    """Such a tag with what quotes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +90,7 @@ def curated(
     after: bool = False,
     resumed: bool = False,
     drops_blocks: bool = False,
+    keep_quoted: bool = False,
     usable_share: float = 0.75,
     prices: PriceTable,
     beside: Beside = lambda: None,
@@ -98,8 +98,9 @@ def curated(
     """The context of the `chosen` call under `edits` and then the policies of `steps`; with `after`, the one behind its
     answer, with `resumed`, the one that a tool resumes from there. Those of the `edits` that it is `under` already are
     no part of the price: it says what the others do. With `drops_blocks`, thinking that is bound to what
-    changed stays for the provider to drop. Everything in `book` must be counted; what somebody `beside` has learnt of
-    the session's calls already need not be learnt again."""
+    changed stays for the provider to drop; with `keep_quoted`, the policies take nothing that is quoted later.
+    Everything in `book` must be counted; what somebody `beside` has learnt of the session's calls already need not be
+    learnt again."""
     session, call = book.session, chosen.call
     head = next_head(session, chosen) if after else call.sent_head
     head = session_end(session, chosen).head if resumed else head
@@ -128,7 +129,8 @@ def curated(
         literals=literals,
     )
     situation = replace(situation, hidden=_hidden(replace(situation, log=tuple(under)), asked))
-    made = run_all(steps, situation)
+    proposed = run_all(steps, situation)
+    made = tuple(unquoted(situation, proposed) if keep_quoted else proposed)
     log = (*edits, *made)
     measure = counter(card)
     terms = counting_terms(book, call, context)
@@ -145,11 +147,8 @@ def curated(
     def priced(applied: Applied) -> PriceTag:
         return price_tag(plain, applied, asked, reported, (without, count_under(terms, applied, measure)))
 
-    def quoted(applied: Applied, tag: PriceTag) -> PriceTag:
-        return with_quotes(tag, plain, applied, literals)
-
     applied = apply(context, log, rules)
-    tag = quoted(applied, priced(applied))
+    tag = with_quotes(priced(applied), plain, applied, literals)
     return Curation(
         session=session,
         chosen=chosen,
@@ -161,11 +160,10 @@ def curated(
         count=sizes.of,
         rules=rules,
         log=log,
-        made=tuple(made),
+        made=made,
         tag=tag,
         situation=situation,
         price=priced,
-        quoted=quoted,
     )
 
 

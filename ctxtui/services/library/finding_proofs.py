@@ -33,18 +33,14 @@ def proved(
     account: Account, chosen: ChosenCall, context: Context, found: Sequence[PricedFinding], stand: Sequence[Edit]
 ) -> list[PricedFinding]:
     """The findings up to the `chosen` call with what the lab finds of them, over the edits that `stand`; `context` is
-    the next request. What a setting saves is what the lab says of it: one that saves nothing there is left out."""
+    the next request. What a setting saves is what the lab says of it."""
     last = len(account.session.thread_calls(chosen.thread))
     whole = not is_long(chosen, context)
     trials = [list(_trials(one, chosen, last, tuple(stand), whole=whole)) for one in found]
     bench = Bench(account.book, cached_by(account.book), charges(account.table), account.usable_share)
     results = iter(proofs(bench, [trial for own in trials for trial in own]))
     told = [[(trial, next(results)) for trial in own] for own in trials]
-    return [
-        made
-        for one, own in zip(found, told, strict=True)
-        if (made := _with_proofs(account, chosen, context, one, own)) is not None
-    ]
+    return [_with_proofs(account, chosen, context, one, own) for one, own in zip(found, told, strict=True)]
 
 
 def _trials(
@@ -59,7 +55,7 @@ def _trials(
 
 def _with_proofs(
     account: Account, chosen: ChosenCall, context: Context, one: PricedFinding, own: Sequence[tuple[Trial, Proof]]
-) -> PricedFinding | None:
+) -> PricedFinding:
     about = one.finding
     # By what was asked, not by the calls gone through: of the first ones some have no report and are left out.
     first = next((proof for trial, proof in own if not trial.since), None)
@@ -74,8 +70,6 @@ def _with_proofs(
     usd = tried.money if tried is not None else None
     if tried is None or usd is None:
         return one
-    if usd <= 0:
-        return None
     marks = placed_breakpoints(context, chosen.call, account.book, about.cache)
     finding = replace(about, so_far=usd, calls=tried.calls, ahead=usd / tried.calls)
     return replace(one, finding=finding, marks=marks, proved=tried)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.marker_trials import tried_markers
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.findings.finding import Finding, FindingInputs
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
 from ctxtui.analysis.findings.priced import PricedFinding, freed_blocks, ranked, staged_blocks
 from ctxtui.analysis.findings.registry import findings
 from ctxtui.analysis.money.block_costs import ThreadCosts
@@ -20,6 +20,7 @@ from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import risk_of
+from ctxtui.curation.policies.safe_edits import empties
 from ctxtui.curation.price.advice import saved_over
 from ctxtui.curation.price.later_calls import charged_as, later_calls, left_by
 from ctxtui.curation.price.price_tag import PriceTag
@@ -35,9 +36,9 @@ from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """What was found in `thread` up to call `number`, of `calls` in all, what saves most first. `together` is the price
-    of all their edits at once (None: there are none); savings overlap, so it is less than their sum. `lacks` says what
-    could not be told, and why."""
+    """What was found in `thread` up to call `number`, of `calls` in all, what risks least first. `together` is the
+    price of all their edits at once (None: there are none); savings overlap, so it is less than their sum. `lacks` says
+    what could not be told or is not proposed, and why."""
 
     thread: str
     number: int
@@ -99,16 +100,19 @@ def findings_of(
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
     )
     pricing = _Pricing(given, base, chosen, calls[chosen.number :], account, horizon)
-    every = [one for one in map(pricing.priced, findings(given)) if one is not None]
+    told = [one if isinstance(one, Silent) else pricing.priced(one) for one in findings(given)]
+    silent = [one for one in told if isinstance(one, Silent)]
     stand = unsent(session, chosen.call, edits)
-    found = ranked(proved(account, chosen, given.situation.context, every, stand))
+    every = [one for one in told if isinstance(one, PricedFinding)]
+    found, small = ranked(proved(account, chosen, given.situation.context, every, stand))
+    lacks = (*_lacking(costs.calls, priced), *([TOO_LONG] if found and is_long(chosen, base.context) else ()))
     made = Findings(
         thread=chosen.thread,
         number=chosen.number,
         calls=len(calls),
         horizon=horizon,
         found=tuple(found),
-        lacks=(*_lacking(costs.calls, priced), *([TOO_LONG] if found and is_long(chosen, base.context) else ())),
+        lacks=(*lacks, *map(str, (*silent, *small))),
     )
     if not made.edits:
         return made
@@ -152,15 +156,18 @@ class _Pricing:
         self._later = later if given.situation.context.nodes else ()
         self._charge = charges_of(account.table)
 
-    def priced(self, finding: Finding) -> PricedFinding | None:
-        """A finding with its price; None where its edits would be refused."""
+    def priced(self, finding: Finding) -> PricedFinding | Silent:
+        """A finding with its price, or why it proposes nothing."""
         if not finding.edits:
             return PricedFinding(finding=finding, horizon=self._horizon)
         after = self._given.situation.under(finding.edits).applied
         tag = self._base.price(after)
-        if tag.refused or tag.freed <= 0:
-            return None
-        tag = self._base.quoted(after, tag)
+        if tag.refused:
+            return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
+        if tag.freed <= 0:
+            return Silent(finding.kind, "it frees nothing")
+        if empties(self._given.situation.applied, after):
+            return Silent(finding.kind, "most of the conversation would go; the list of policies has it")
         staged = staged_blocks(self._given.situation, after, finding.edits)
         return PricedFinding(
             finding=finding,

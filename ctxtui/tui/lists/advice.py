@@ -1,4 +1,4 @@
-"""What would help from here on, what saves most first; Enter stages a piece of advice."""
+"""What would help from here on, what risks least first; Enter stages a piece of advice."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ class AdviceBoard(Board):
     """What the advice under the cursor does and risks, and the command line for it."""
 
     row: Advice | None = None
-    session = ""
+    command: Callable[[Advice], str]
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """In words."""
-        return advice.detail(self.row, self.session, width)[:height] if self.row is not None else ()
+        return advice.detail(self.row, self.command(self.row), width)[:height] if self.row is not None else ()
 
 
 class AdviceScreen(ListScreen[Advice, Advice]):
-    """Lists what `find` gives, worked out in a worker; the session is called `name`. Closes with what is staged."""
+    """Lists what `find` gives, worked out in a worker; `command` gives the command line. Closes with what is
+    staged."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageAdvice, CopyAdvice)
     heading, none, least_below = "what would help", "Nothing found that would save anything.", 6
@@ -59,11 +60,11 @@ class AdviceScreen(ListScreen[Advice, Advice]):
     AdviceScreen #advice { height: 1fr; min-height: 6; }
     """
 
-    def __init__(self, find: Callable[[Stopped], list[Advice]], name: str) -> None:
+    def __init__(self, find: Callable[[Stopped], list[Advice]], command: Callable[[Advice], str]) -> None:
         self._find = find
-        self._session = name
+        self._command = command
         self.board = AdviceBoard(title="what it does", id="advice")
-        self.board.session = name
+        self.board.command = command
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
@@ -103,7 +104,7 @@ class AdviceScreen(ListScreen[Advice, Advice]):
     def copy_command(self) -> None:
         """Put the command line into the clipboard, through the terminal."""
         if self.pane.row is not None:
-            self.app.copy_to_clipboard(advice.command(self.pane.row, self._session))
+            self.app.copy_to_clipboard(self._command(self.pane.row))
             self.pane.told = [Span("✓ ", "ok"), Span("the command line is copied", "dim")]
             self.pane.refresh_rule()
 

@@ -1,4 +1,4 @@
-"""Findings of the thread up to the call shown: what saves most first; Enter stages what cures one."""
+"""Findings of the thread up to the call shown: what risks least first; Enter stages what cures one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StageFinding(Command):
 
 
 class StageEveryFinding(Command):
-    """Stage the edits of all findings, those that save most first, as one action."""
+    """Stage the edits of all findings, as one action."""
 
     name, keys, label, short, group = "stage all cures", ("a",), "stage all", "all", "findings"
     run = Act(lambda: FindingsScreen, lambda screen: screen.take_all())
@@ -56,9 +56,10 @@ class FindingBoard(Board):
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """In words."""
-        if self.row is None or self.what is None:
-            return [[Span(f" not told: {lacking}", "dim")] for lacking in self.what.lacks] if self.what else ()
-        return views.detail(self.row, self.what, self.session, width)[:height]
+        if self.what is None:
+            return ()
+        told = views.detail(self.row, self.what, self.session, width) if self.row is not None else []
+        return [*told, *views.not_told(self.what, width)][:height]
 
 
 class FindingsScreen(ListScreen[PricedFinding, Sequence[PricedFinding]]):

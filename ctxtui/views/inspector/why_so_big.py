@@ -43,7 +43,7 @@ _RESERVED: Final = ((160, 80), (0, 16))
 
 class WhySoBig(Struct, frozen=True, kw_only=True):
     """What is known of it: the composition, its `groups` (the heaviest first; None: not known yet) and the `cut` that
-    saves most (None: none is known), which `key` stages."""
+    risks least (None: none is known), which `key` stages."""
 
     what: Composition
     groups: Sequence[HeavyGroup] | None = None

@@ -1,4 +1,4 @@
-"""What would help from here on: a row for each piece of advice, what saves most first."""
+"""What would help from here on: a row for each piece of advice, what risks least first."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ctxtui.core.session import MAIN
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.price.advice import Advice
 from ctxtui.views.text import cells, numbers, safe_text, sums
@@ -25,9 +26,15 @@ def named(one: Advice) -> str:
     return " + ".join(safe_text.one_line(name, 40) for name in one.names)
 
 
-def command(one: Advice, name: str) -> str:
-    """The command line that does it to the session called `name`."""
-    return f"ctxtui curate {shlex.quote(name)} --after {one.options()}"
+def command(one: Advice, name: str, place: str = "") -> str:
+    """The command line that does it to the session called `name`, at a `place` that `place_options` gives."""
+    return f"ctxtui curate {shlex.quote(name)}{place} --after {one.options()}"
+
+
+def place_options(number: int, calls: int, thread: str) -> str:
+    """The options of `curate` for call `number` of the `calls` of a thread."""
+    at = f" --call {number}" if number != calls else ""
+    return at + (f" --thread {shlex.quote(thread)}" if thread not in ("", MAIN) else "")
 
 
 def saved(one: Advice) -> str:
@@ -54,10 +61,8 @@ def _pays(one: Advice, room: int) -> Span:
     return Span(numbers.NONE if one.saves is None else payback(back, room > 8), "add" if back == 0 else "dim")
 
 
-def _risk(one: Advice, room: int) -> list[Span]:
-    by = "block quotes" if one.quoted == 1 else "blocks quote"
-    quoted = f", {one.quoted:,} later {by} it" if one.quoted else ""
-    return [Span(cells.fit(one.risk.words, room).rstrip(), STYLE[one.risk]), Span(quoted, "warn")]
+def _risk(one: Advice, room: int) -> Span:
+    return Span(cells.fit(one.risk.words, room).rstrip(), STYLE[one.risk])
 
 
 def _sum_of_freed(one: Advice) -> str:
@@ -104,7 +109,7 @@ def sums_of(one: Advice | None) -> dict[str, str]:
 
 def note(every: Sequence[Advice]) -> str:
     """Over how many calls savings are added up."""
-    return f"saved over the next {every[0].horizon:,} calls" if every else ""
+    return f"what is quoted later stays; saved over the next {every[0].horizon:,} calls" if every else ""
 
 
 def lines(every: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:
@@ -124,19 +129,19 @@ def words(one: Advice) -> list[Span]:
         Span(f"{when} frees {numbers.tokens(one.tag.freed)}, saves ", "dim"),
         Span(saved(one), "ok bold"),
         Span("; ", "dim"),
-        *_risk(one, 60),
+        _risk(one, 60),
     ]
 
 
-def detail(one: Advice, name: str, room: int) -> list[Spans]:
-    """What it does and risks, and the command line that does the same."""
+def detail(one: Advice, told: str, room: int) -> list[Spans]:
+    """What it does and risks, and the command line that does the same, as `told`."""
     tag, moment = one.tag, one.moment
     size = f"next call {numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}"
     when = f"; best applied {moment.name}" if moment is not None else ""
     edits = f"{len(one.edits):,} edit{'' if len(one.edits) == 1 else 's'}; "
     out: list[Spans] = [
         [Span(f" {edits}{size}{when}", "ink")],
-        [Span(" "), *_risk(one, max(10, room - 2))],
+        [Span(" "), _risk(one, max(10, room - 2))],
     ]
-    out += [[Span(f" {part}", "dim")] for part in safe_text.wrap(command(one, name), max(20, room - 2))]
+    out += [[Span(f" {part}", "dim")] for part in safe_text.wrap(told, max(20, room - 2))]
     return out

@@ -14,7 +14,7 @@ from ctxtui.analysis.lab.proof import Proof
 from ctxtui.core.canonical import Json
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.views.blocks.body import wrapped
-from ctxtui.views.lists.advice import STYLE
+from ctxtui.views.lists.advice import STYLE, place_options
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
@@ -144,11 +144,10 @@ def command(one: PricedFinding, name: str, what: FindingsData) -> str:
     """The command line that makes the same edits, "" where there is none."""
     if not one.finding.policy:
         return ""
-    at = f" --call {what.number}" if what.number != what.calls else ""
-    thread = f" --thread {shlex.quote(what.thread)}" if what.thread != "main" else ""
+    place = place_options(what.number, what.calls, what.thread)
     words = (f"{key}={_spelled(value)}" for key, value in one.finding.given.items())
     wanted = "".join(f" --set {shlex.quote(word)}" for word in words)
-    return f"ctxtui curate {shlex.quote(name)}{at}{thread} --after --policy {one.finding.policy}{wanted}"
+    return f"ctxtui curate {shlex.quote(name)}{place} --after --policy {one.finding.policy}{wanted} --keep-quoted"
 
 
 def _spelled(value: Json) -> str:
@@ -182,8 +181,7 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
             line += [Span(" once, ", "dim"), Span(numbers.signed_money(moment.per_call), paid(moment.per_call))]
             line += [Span(f" a call, pays back {payback(moment.pays_back, True)}", "dim")]
         yield line
-        quoted = f"; {one.quoted:,} later block{'s quote' if one.quoted != 1 else ' quotes'} it" if one.quoted else ""
-        yield [Span(f" {risk}", STYLE[one.risk] if one.risk is not None else "dim"), Span(quoted, "warn")]
+        yield [Span(f" {risk}", STYLE[one.risk] if one.risk is not None else "dim")]
     elif one.saves is not None:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far", "ink")]
     yield from _staged(one)
@@ -229,7 +227,7 @@ def _proof(one: Proof, which: str = "") -> str:
 
 
 def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
-    """Every finding for people, what saves most first."""
+    """Every finding for people, what risks least first."""
     if not what.found:
         yield [Span(f" {none(what)}", "dim")]
     for one in what.found:
@@ -243,5 +241,10 @@ def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
         told = command(one, name, what)
         if told:
             yield [Span(" " * 12 + told, "faint")]
+    yield from not_told(what, room)
+
+
+def not_told(what: FindingsData, room: int) -> Iterator[Spans]:
+    """What nothing is proposed for, and why."""
     for lacking in what.lacks:
-        yield [Span(f" not told: {lacking}", "dim")]
+        yield from wrapped([Span(f" not told: {lacking}", "dim")], room, 2)

@@ -187,7 +187,7 @@ def cure(found: Set | None, name: str) -> Iterator[list[Span]]:
 
 
 def helps(every: Sequence[Advice], name: str) -> Iterator[list[Span]]:
-    """What would help from here on, what saves most first."""
+    """What would help from here on, what risks least first."""
     if every:
         yield []
         yield [Span("What would help, ", "bold"), Span(f"{advice.note(every)}:", "dim")]

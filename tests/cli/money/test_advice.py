@@ -1,4 +1,4 @@
-"""What would help: `ctxtui why` and `ctxtui preflight` find it, rank it, and say how it is done."""
+"""What would help: `ctxtui cost --why` and `ctxtui preflight` find it, rank it, and say how it is done."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.curation.policies.risk import Risk
 from tests.cli.conftest import Run
 from tests.pty_app import REPO
 from tests.sampling import few
@@ -23,7 +24,7 @@ def ahead(ctxtui: Run, command: str, *options: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_why_finds_that_the_code_should_stand_outside(ctxtui: Run) -> None:
-    told = ctxtui("why", PINE, "--json").json
+    told = ctxtui("cost", "--why", PINE, "--json").json
     cure = next(one for one in told["cures"] if one["kind"] == "policy")
     assert cure["names"] == ["externalize_large", "stands outside, under a name"] and cure["count"] == 5
     assert 0.4 * told["total_usd"] < cure["saves"] < told["total_usd"]
@@ -32,11 +33,12 @@ def test_why_finds_that_the_code_should_stand_outside(ctxtui: Run) -> None:
 
 
 @pytest.mark.parametrize("command", few(["why", "preflight"]))
-def test_it_is_ranked_by_what_it_saves_over_the_horizon(ctxtui: Run, command: str) -> None:
+def test_it_is_ranked_by_risk_then_by_what_it_saves_over_the_horizon(ctxtui: Run, command: str) -> None:
+    risks = [risk.name.lower() for risk in Risk]
     for horizon in ("5", "40"):
         found = ahead(ctxtui, command, "--horizon", horizon)
-        saves = [one["saves_usd"] for one in found]
-        assert saves == sorted(saves, reverse=True) and all(one["horizon"] == int(horizon) for one in found)
+        order = [(risks.index(one["risk"]), -one["saves_usd"]) for one in found]
+        assert order == sorted(order) and all(one["horizon"] == int(horizon) for one in found)
         for one in found:
             assert one["saves_usd"] == pytest.approx(-(one["once_usd"] + (int(horizon) - 1) * one["per_call_usd"]))
 
@@ -69,5 +71,5 @@ def test_people_read_the_risk_and_the_command(ctxtui: Run) -> None:
 def test_a_session_of_one_call_needs_nothing(ctxtui: Run, tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text('{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}')
-    assert ctxtui("why", path, "--json").json["ahead"] == []
+    assert ctxtui("cost", "--why", path, "--json").json["ahead"] == []
     assert ctxtui("preflight", path, "--json").json["advice"] == []

@@ -1,4 +1,4 @@
-"""Advice is ranked by what it saves over the calls ahead, what risks less first where it saves nearly as much."""
+"""Advice is ranked by what it risks, then by what it saves over the calls ahead."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_another_horizon_gives_another_order() -> None:
 def test_what_risks_more_is_named_only_where_it_saves_more() -> None:
     safe, risky = advice("safe", 0, -0.100), advice("risky", 0, -0.102, Risk.GONE)
     assert names(ranked([risky, safe])) == ["safe"]
-    assert names(ranked([advice("risky", 0, -0.2, Risk.GONE), safe])) == ["risky", "safe"]
+    assert names(ranked([advice("risky", 0, -0.2, Risk.GONE), safe])) == ["safe", "risky"]
 
 
 def test_two_policies_are_named_only_where_they_save_more_than_one() -> None:
@@ -95,4 +95,4 @@ def test_what_costs_more_than_it_saves_is_no_advice() -> None:
 
 
 def test_it_says_how_it_is_asked_for() -> None:
-    assert advice("a+b", 0, -1).options() == "--policy a --policy b"
+    assert advice("a+b", 0, -1).options() == "--policy a --policy b --keep-quoted"

@@ -102,7 +102,8 @@ def test_what_was_planted_is_found_and_told_in_true_sentences() -> None:
     assert words.startswith("Idle_") or "idle_0" in words
     assert f"never called in {calls} calls" in words and "tokens in every call" in words and "so far" in words
     saves = [one.saves for one in told.found if one.saves is not None]
-    assert saves == sorted(saves, reverse=True) and min(saves) > 0
+    order = [(one.risk or 0, -(one.saves or 0)) for one in told.found]
+    assert order == sorted(order) and min(saves) > 0
     assert told.saves is not None and told.saves < sum(saves), "savings overlap"
 
 

@@ -35,12 +35,11 @@ async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> AdviceScreen:
     return found
 
 
-async def test_what_saves_most_stands_first_and_enter_stages_it() -> None:
+async def test_what_risks_least_then_what_saves_most_stands_first_and_enter_stages_it() -> None:
     async with opened(session()) as (screen, pilot):
         found = await listed(screen, pilot)
-        saves = [one.saves for one in found.rows]
-        known = [usd for usd in saves if usd is not None]
-        assert found.rows and known == sorted(known, reverse=True) and len(known) == len(saves)
+        order = [(one.risk, -one.saves) for one in found.rows if one.saves is not None]
+        assert found.rows and order == sorted(order) and len(order) == len(found.rows)
         outside = next(n for n, one in enumerate(found.rows) if one.risk <= Risk.OUTSIDE)
         found.pane.move_to(outside)
         await pilot.pause()
@@ -67,6 +66,13 @@ async def test_its_command_line_is_copied() -> None:
         await pilot.press("y")
         await pilot.pause()
         assert pilot.app.clipboard.startswith("ctxtui curate ") and pilot.app.clipboard.endswith(row.options())
+        assert "--call" not in pilot.app.clipboard
+        await pilot.press("escape", "[")
+        found = await listed(screen, pilot)
+        assert found.pane.row is not None
+        await pilot.press("y")
+        await pilot.pause()
+        assert " --call 12 --after" in pilot.app.clipboard, "another call's context"
 
 
 async def test_what_is_staged_already_is_not_advised_again() -> None:

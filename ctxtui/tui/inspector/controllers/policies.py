@@ -49,6 +49,7 @@ class PoliciesController(EditController):
             return
         from ctxtui.services.editing.policy_proposals import Proposals
         from ctxtui.tui.lists.advice import AdviceScreen
+        from ctxtui.views.lists.advice import command, place_options
 
         proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
         horizon = self.state.source.settings.horizon
@@ -64,7 +65,9 @@ class PoliciesController(EditController):
             if row is not None:
                 self._stage(proposals, scene.thread, row.edits)
 
-        self.access.push(AdviceScreen(found, str(loaded.path or loaded.name)), take)
+        place = place_options(self.state.index + 1, len(scene.calls), scene.thread)
+        name = str(loaded.path or loaded.name)
+        self.access.push(AdviceScreen(found, lambda one: command(one, name, place)), take)
 
     def findings(self) -> None:
         """What is the case in this thread and what cures it; what is chosen there is staged, and only staged."""
@@ -158,8 +161,8 @@ class Policies(Command):
 
 
 class AdviceList(Command):
-    """What would help from here on: every policy and every two of them, ranked by what they save over the next calls,
-    with what they risk. Enter stages one; nothing leaves before you apply it."""
+    """What would help from here on: every policy and every two of them, ranked by what they risk, then by what they
+    save over the next calls. What is quoted later stays. Enter stages one; nothing leaves before you apply it."""
 
     name, keys, label, group = "what would help (advice)", ("H",), "advice", "editing the context"
     sought = ("save", "stale", "cheaper", "recommend")
