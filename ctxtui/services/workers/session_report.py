@@ -17,7 +17,7 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core import edit_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import MAIN, Session
+from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
@@ -62,7 +62,7 @@ def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> 
         one = account(loaded.session, counter, settings)
         made = one.statement()
         # The screen says by itself what is wrong with the database.
-        advise(made, one, counter, settings, known_edits(loaded, settings, choose(loaded.session, MAIN)).edits)
+        advise(made, one, counter, settings, known_edits(loaded, settings, choose(loaded.session)).edits)
     made.subscription = subscribed(named, settings)
     return made
 
