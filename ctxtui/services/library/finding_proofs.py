@@ -37,7 +37,7 @@ def proved(
     last = len(account.session.thread_calls(chosen.thread))
     whole = not is_long(chosen, context)
     trials = [list(_trials(one, chosen, last, tuple(stand), whole=whole)) for one in found]
-    bench = Bench(account.book, cached_by(account.book), charges(account.table), account.usable_share)
+    bench = Bench(account.book, cached_by(account.book), charges(account.table), account.costs, account.usable_share)
     results = iter(proofs(bench, [trial for own in trials for trial in own]))
     told = [[(trial, next(results)) for trial in own] for own in trials]
     return [_with_proofs(account, chosen, context, one, own) for one, own in zip(found, told, strict=True)]
