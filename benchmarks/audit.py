@@ -1,7 +1,7 @@
 """Forecasts held against reports, each project's recordings by what those of the others taught, beside a naive rule.
 
 ``python -m benchmarks.audit`` prints the figures, with ``--write`` it puts them on record (``docs/forecasts.json``) and
-their tables into README.md and docs/forecasts.md; ``python -m benchmarks --only forecasts`` holds them against the
+their tables into docs/forecasts.md; ``python -m benchmarks --only forecasts`` holds them against the
 goals. The recordings are those of `CTXTUI_CORPUS`; where there is none, nothing is measured.
 """
 

@@ -28,12 +28,6 @@ _WORDS: Final = {
 }
 
 
-def readme_table(record: dict[str, Any]) -> str:
-    """The table of the README: one row for each client, the naive rule in brackets."""
-    rows = [_line(f"{one['client']} ({_projects(one)})", _both(one)) for one in record["clients"]]
-    return "\n".join([*_head("recordings"), *rows])
-
-
 def page_table(record: dict[str, Any]) -> str:
     """The tables of the page: by client and project, ours and the naive rule's; then which misses nobody foresaw."""
     lines = [f"Measured on {record['measured']}.", "", *_head("recordings")]
@@ -59,7 +53,6 @@ def missed_lines(record: dict[str, Any]) -> list[str]:
 
 
 PLACES: Final[tuple[tuple[Path, str, Callable[[dict[str, Any]], str]], ...]] = (
-    (ROOT / "README.md", "forecasts", readme_table),
     (ROOT / "docs" / "forecasts.md", "forecasts", page_table),
 )
 """The documents that show figures of forecasts: where, between which comments, made by what."""
@@ -115,17 +108,6 @@ def _cells(input_: dict[str, Any], cache: dict[str, Any], calls: int) -> list[st
         f"{cache.get('foreseen', 0)} of {cache.get('misses', 0)}",
         f"{cache.get('false_alarms', 0)} of {cache.get('alarms', 0)}",
     ]
-
-
-def _both(one: dict[str, Any]) -> list[str]:
-    ours = _cells(one["input"], one["cache"], one["calls"])
-    peer = _cells(one["naive"]["input"], one["naive"]["cache"], one["calls"])
-    return [ours[0], *(f"{a} ({b})" for a, b in zip(ours[1:], peer[1:], strict=True))]
-
-
-def _projects(one: dict[str, Any]) -> str:
-    count = len(one["projects"])
-    return f"{count} projects" if count > 1 else "1 project"
 
 
 def _short(value: float | None) -> str:

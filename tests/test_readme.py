@@ -1,4 +1,4 @@
-"""Every command of the README and of CONTRIBUTING.md works, as it stands there."""
+"""Every command of the README, of docs/commands.md and of CONTRIBUTING.md works, as it stands there."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from ctxtui.cli import run as cli
 from tests.pty_app import REPO, environment, plant, run
 from tests.sampling import few
 
-README = (REPO / "README.md").read_text()
+README, INDEX, ALL = ((REPO / name).read_text() for name in ("README.md", "docs/README.md", "docs/commands.md"))
 CONTRIBUTING = (REPO / "CONTRIBUTING.md").read_text()
 
 
@@ -27,7 +27,7 @@ def shell(document: str) -> list[str]:
     return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
 
 
-SHELL = shell(README)
+SHELL = shell(README + ALL)
 INLINE = re.findall(r"`(ctxtui(?: [^`]+)?)`", README)
 COMMANDS = sorted({line for line in [*SHELL, *INLINE] if line.split()[0] == "ctxtui"})
 ON_SCREEN = {"ctxtui", "ctxtui PATH", "ctxtui last", "ctxtui chat"}
@@ -140,7 +140,13 @@ def test_every_line_of_contributing_is_tried() -> None:
     assert tried == shell(CONTRIBUTING)
 
 
-@pytest.mark.parametrize("document", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
-def test_every_file_it_points_to_is_there(document: str) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[)#]", document):
-        assert (REPO / target).exists(), target
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "docs/README.md", "docs/commands.md"])
+def test_every_file_it_points_to_is_there(name: str) -> None:
+    document = REPO / name
+    for target in re.findall(r"\]\(([^)#]+)[)#]", document.read_text()):
+        assert (document.parent / target).exists(), target
+
+
+def test_the_index_names_every_document() -> None:
+    there = {path.name for path in (REPO / "docs").glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"\]\(([^)#]+)\)", INDEX)) == there

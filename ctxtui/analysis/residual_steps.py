@@ -9,10 +9,10 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.content.file_accesses import READ, command_of, touches
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
+from ctxtui.core.file_accesses import READ, command_of, touches
 from ctxtui.core.tree import ROOT
 
 _LOOKED_AT: Final = 12

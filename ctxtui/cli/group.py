@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 import click
 
 from ctxtui import __version__
-from ctxtui.cli.commands import ENTRIES, PURPOSE, help_text
+from ctxtui.cli.commands import EDITS, ENTRIES, OLDER, PURPOSE, WHY, help_text
 from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.lazy_group import LazyGroup, imported
 from ctxtui.cli.manage.start_screen import open_screen
+from ctxtui.cli.output import note
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -22,26 +23,21 @@ class ClosedPipe(Exception):
     """The reader of the output went away. Click would take a `BrokenPipeError` for itself and exit 1."""
 
 
-class MainGroup(click.Group):
-    """Commands by name; ``ctxtui PATH`` is ``ctxtui open PATH``."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command, in the order of help."""
-        return list(ENTRIES)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported now; None for a name that is none."""
-        entry = ENTRIES.get(cmd_name)
-        if entry is None:
-            return None
-        module, _, attribute = entry.target.partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
-        return command
+class MainGroup(LazyGroup):
+    """``ctxtui PATH`` is ``ctxtui open PATH``."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it, but a first word that is no command is something to open."""
+        if args and args[0] in OLDER:
+            words = OLDER[args[0]]
+            note(f"`ctxtui {args[0]}` is `ctxtui {' '.join(words)}` now")
+            args = [*words, *args[1:]]
+        if args[:1] == ["cost"] and "--why" in args:
+            return "cost --why", imported(WHY), [word for word in args[1:] if word != "--why"]
+        if args[:1] == ["edits"] and args[1:2] and args[1] in EDITS:
+            return " ".join(args[:2]), imported(EDITS[args[1]]), args[2:]
         if args and args[0] not in ENTRIES:
             if len(args) > 1 and not any(word.startswith("-") for word in args[1:]) and not os.path.lexists(args[0]):
                 near = get_close_matches(args[0], ENTRIES, 1)
@@ -61,7 +57,7 @@ class MainGroup(click.Group):
         formatter.write(help_text())
 
 
-@click.group(cls=MainGroup, context_settings=CONTEXT, invoke_without_command=True, help=PURPOSE)
+@click.group(cls=MainGroup, entries=ENTRIES, context_settings=CONTEXT, invoke_without_command=True, help=PURPOSE)
 @click.version_option(__version__, "-V", "--version", message="ctxtui %(version)s")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Override a setting.")
 @click.pass_context

@@ -5,22 +5,26 @@ from __future__ import annotations
 import click
 
 from ctxtui.cli import exit_codes
-from ctxtui.cli.commands import help_text
+from ctxtui.cli.commands import EDITS, OLDER, WHY, all_commands, help_text
+from ctxtui.cli.lazy_group import imported
 from ctxtui.cli.output import write
 from ctxtui.core.errors import NotFound
 
 
-@click.command("help")
-@click.argument("words", metavar="[COMMAND | exit-codes | settings | policies]", nargs=-1)
+@click.command("help", context_settings={"ignore_unknown_options": True})
+@click.argument("words", metavar="[COMMAND | commands | exit-codes | settings | policies]", nargs=-1)
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:
     """Print help on a command or a topic.
 
     \b
     Example: ctxtui help exit-codes
+    Example: ctxtui help commands
     """
     if not words:
         write(help_text().rstrip("\n"))
+    elif words == ("commands",):
+        write(all_commands())
     elif words == ("exit-codes",):
         write(exit_codes.table())
     elif words == ("settings",):
@@ -49,6 +53,11 @@ def _command_help(context: click.Context, words: tuple[str, ...]) -> str:
     root = context.find_root()
     command: click.Command = root.command
     inner = root
+    if words[0] in OLDER:
+        words = (*OLDER[words[0]], *words[1:])
+    own = WHY if words[:2] == ("cost", "--why") else EDITS.get("".join(words[1:2])) if words[0] == "edits" else None
+    if own is not None:
+        return imported(own).get_help(click.Context(imported(own), parent=root, info_name=" ".join(words[:2])))
     for word in words:
         found = command.get_command(inner, word) if isinstance(command, click.Group) else None
         if found is None:

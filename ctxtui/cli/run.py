@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.cli import exit_codes
-from ctxtui.cli.commands import ENTRIES
+from ctxtui.cli.commands import ENTRIES, OLDER
 from ctxtui.cli.exit_codes import ScreenCrash
 from ctxtui.cli.output import note, report_error
 from ctxtui.core.errors import CtxtuiError
@@ -100,7 +100,9 @@ def _opens(arguments: Sequence[str]) -> bool:
     """Whether the whole command line is nothing or one thing to open."""
     if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
         return False
-    return all(word == "-" or (not word.startswith("-") and word not in ENTRIES) for word in arguments)
+    return all(
+        word == "-" or (not word.startswith("-") and word not in ENTRIES and word not in OLDER) for word in arguments
+    )
 
 
 def _unexpected(error: BaseException, arguments: Sequence[str], as_json: bool) -> int:

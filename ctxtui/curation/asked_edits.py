@@ -12,9 +12,9 @@ from ctxtui.curation import edits_from_selection
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.block_text import changeable, words_of
 from ctxtui.curation.apply.rewrite import rewritten
-from ctxtui.curation.edits_from_selection import Keep, runs
-from ctxtui.curation.extractive_summary import ExtractedFacts, facts, told
+from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summary_of
 from ctxtui.curation.manual_edits import standing
+from ctxtui.curation.record_summary import says_nothing
 
 OUT: Final = "it is out of the context already"
 SIGNED: Final = "its provider signed it: it can be left out (d), not changed"
@@ -25,6 +25,9 @@ NOTHING_TO_DRAW: Final = "nothing in it to draw a summary from"
 LONGER: Final = "what would stand for it is longer"
 
 
+_TERMS: Final = SummaryTerms()
+
+
 class AskedEdits(NamedTuple):
     """The edits to stage together; `left` blocks stay as they are, because of `why`."""
 
@@ -33,12 +36,14 @@ class AskedEdits(NamedTuple):
     left: int = 0
 
 
-def asked(applied: Applied, kind: str, positions: Sequence[int], keep: Keep) -> AskedEdits:
+def asked(
+    applied: Applied, kind: str, positions: Sequence[int], keep: Keep, terms: SummaryTerms = _TERMS
+) -> AskedEdits:
     """What the key of `kind` stages on the blocks at `positions` (in order). `keep` takes the content that goes
-    outside. Blocks that would not get smaller by it are `left` as they are. Raises `ValueError` for a kind that needs
-    to be told more than the blocks."""
+    outside, `terms` say how a summary is made. Blocks that would not get smaller by it are `left` as they are. Raises
+    `ValueError` for a kind that needs to be told more than the blocks."""
     if kind == SUMMARIZE:
-        return _summaries(applied, positions)
+        return _summaries(applied, positions, terms)
     kept: dict[str, bytes] = {}
     found, why, left = list[Edit](), "", 0
     for at in positions:
@@ -80,28 +85,15 @@ def _gainless(applied: Applied, kind: str, at: int, made: Sequence[Edit]) -> str
     return LONGER if after is not None and len(words_of(after)) > len(words_of(before)) else ""
 
 
-def _summaries(applied: Applied, positions: Sequence[int]) -> AskedEdits:
+def _summaries(applied: Applied, positions: Sequence[int], terms: SummaryTerms) -> AskedEdits:
     context, found, why, left = applied.context, list[Edit](), "", 0
     for run in runs(context, positions):
         whole = range(run[0], run[-1] + 1)
         reason = "" if any(standing(applied, at) is not None for at in whole) else OUT
-        if not reason and says_nothing(facts(context, whole)):
-            reason = NOTHING_TO_DRAW
-        made = [] if reason else edits_from_selection.edits(context, SUMMARIZE, run, _nowhere)
-        size = sum(len(context.reading(at).text) + len(context.reading(at).arguments) for at in run)
-        if made and len(str(made[0].given.get("text") or "")) >= size:
-            reason = LONGER
-        if reason:
-            why, left = why or reason, left + len(run)
+        edit = None if reason else summary_of(context, run, terms)
+        if edit is not None:
+            found.append(edit)
         else:
-            found += made
+            reason = reason or (NOTHING_TO_DRAW if says_nothing(context, whole) else LONGER)
+            why, left = why or reason, left + len(run)
     return AskedEdits(found, why, left)
-
-
-def _nowhere(name: str, data: bytes) -> None:
-    """A summary puts nothing outside."""
-
-
-def says_nothing(found: ExtractedFacts) -> bool:
-    """Whether a summary of these facts would have its head line and nothing else."""
-    return told(found).count("\n") == 0

@@ -89,19 +89,22 @@ def is_result(kind: str) -> bool:
 
 
 class CallFacts(NamedTuple):
-    """What a call asked for: the tool's `name`, the paths that it wrote and read, the messages of its commits."""
+    """What a call asked for: the `key` that it shares with calls of the same, its `label`, the paths that it
+    changed and read, the messages of its commits, and what it lists as to do (None: it lists nothing)."""
 
-    name: str
-    written: tuple[str, ...] = ()
+    key: tuple[str, ...]
+    label: str
+    changed: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
+    todos: tuple[tuple[str, str, bool], ...] | None = None
 
 
 class SaidOnce:
     """What was read out of blocks already, by their digests: their content; what calls asked for; the lines about tests
     and errors in a result; how many tests passed and failed by it, and the names of those that failed; whether thinking
-    is signed; and how often each text stands among the first `counted` blocks of the context. `summaries` are the facts
-    of stretches, by what they are called and the positions."""
+    is signed; and how often each text stands among the first `counted` blocks of the context. `summaries` are those
+    of stretches, by what they are called, their length and the positions."""
 
     def __init__(self) -> None:
         self.readings: dict[str, BlockContent] = {}
@@ -111,7 +114,7 @@ class SaidOnce:
         self.signed: dict[str, bool] = {}
         self.unsigned: tuple[int, list[int]] = 0, []
         """The positions of thinking without a signature, among the first so many that think."""
-        self.summaries: dict[tuple[str, tuple[int, ...]], str] = {}
+        self.summaries: dict[tuple[object, ...], str] = {}
         self.texts = Counter[str]()
         self.counted = 0
         self.edits: dict[tuple[object, ...], Edit] = {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from ctxtui.core.block import HEADER
+from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import category_of
 from ctxtui.core.edit import USER, Edit, make
@@ -25,7 +25,8 @@ from ctxtui.curation.apply.block_text import changeable, has_words, words_of
 from ctxtui.curation.apply.marker_limits import LIFETIMES
 from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import Context, is_result
-from ctxtui.curation.extractive_summary import facts, told
+from ctxtui.curation.policies.context_spans import numbered
+from ctxtui.curation.record_summary import length_for, summary
 from ctxtui.wire.grammars import RESPONSES
 
 HEAD, TAIL = 800, 400
@@ -99,8 +100,6 @@ def edits(context: Context, kind: str, positions: Sequence[int], keep: Keep) -> 
     """One action of `kind` on the blocks at `positions` (in order): what is staged together. `keep` takes the content
     that goes outside. Raises `ValueError` for a kind that needs to be told more than the blocks."""
     match kind:
-        case "summarize":
-            return [_summary(context, run) for run in runs(context, positions)]
         case "externalize":
             return [edit for at in positions if (edit := _outside(context, at, keep)) is not None]
         case "truncate":
@@ -122,13 +121,23 @@ def runs(context: Context, positions: Sequence[int]) -> list[list[int]]:
     return found
 
 
-def _summary(context: Context, run: Sequence[int]) -> Edit:
+class SummaryTerms(NamedTuple):
+    """How long a summary without a model may be (`length` tokens, 0: by what it replaces) as `count` counts it, and the
+    words of the blocks at some positions that it should `keep`."""
+
+    count: Callable[[Block], int] = lambda block: len(block.body) // 4
+    length: int = 0
+    keep: Callable[[Sequence[int]], Sequence[str]] = lambda positions: ()
+
+
+def summary_of(context: Context, run: Sequence[int], terms: SummaryTerms) -> Edit | None:
+    """The summary of a run of blocks, shorter than they are; None where there is nothing to say."""
     turns = [context.tree[context.nodes[at]].turn for at in run]
-    first, last = min(turns), max(turns)
-    what = f"turn {first}" if first == last else f"turns {first}-{last}"
     whole = range(run[0], run[-1] + 1)
-    text = told(facts(context, whole), what if first else "")
-    return make(SUMMARIZE, context.targets(whole), {"text": text})
+    size = sum(terms.count(context.items[at].block) for at in whole if context.items[at].block.kind != HEADER)
+    what = numbered("turn", min(turns), max(turns)) if min(turns) else ""
+    text = summary(context, whole, length_for(size, terms.length), terms.count, what, terms.keep(whole))
+    return make(SUMMARIZE, context.targets(whole), {"text": text}) if text else None
 
 
 def _outside(context: Context, at: int, keep: Keep) -> Edit | None:

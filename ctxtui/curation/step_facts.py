@@ -10,10 +10,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from ctxtui.curation.context import Context, is_result
-from ctxtui.curation.extractive_summary import Distinct, ExtractedFacts, facts, told_of_tests
+from ctxtui.curation.record_summary import Distinct, Facts, facts, outcomes, short, told_of_tests
 
 MOST: Final = 20
 """Files that one range names at most."""
+ASKED, SAID = 200, 400
+"""Cells that are kept of what a person asked, and of an answer."""
 NAMED: Final = 5
 """Failed tests that are named at most."""
 
@@ -84,25 +86,27 @@ def step_ranges(context: Context, rounds: Iterable[tuple[int, Sequence[int]]]) -
             found.append(StepRange(first=number, last=number))
         one, here = facts(context, positions), found[-1]
         here.last = number
-        if broken and one.written and one.answered:
-            _add(here.fixes, [one.answered])
-        broken = _take(here, one, context, positions) or (broken and not one.written)
+        if broken and one.changed and one.answer:
+            _add(here.fixes, [short(one.answer, SAID)])
+        broken = _take(here, one, context, positions) or (broken and not one.changed)
     return found
 
 
-def _take(here: StepRange, one: ExtractedFacts, context: Context, positions: Sequence[int]) -> bool:
+def _take(here: StepRange, one: Facts, context: Context, positions: Sequence[int]) -> bool:
     """Add what a round did; whether something went wrong in it."""
     items = context.items
     results = [p for p in positions if is_result(items[p].block.kind) or items[p].place.role == "tool"]
     runs = [run for run in (_ran(context, position) for position in results) if run is not None]
     here.runs += runs
-    _add(here.written, one.written)
+    _add(here.written, one.changed)
     _add(here.read, one.read)
     _add(here.commits, one.commits)
-    _add(here.errors, [_PLAIN_ERROR.sub("", error) for error in one.errors])
+    told = [outcomes(context, position) for position in results]
+    errors = [error for _, lines in told for error in lines]
+    _add(here.errors, [_PLAIN_ERROR.sub("", error) for error in errors])
     if not runs:
-        _add(here.told_tests, one.tests)
-    return bool(one.errors) or any(run.failed for run in runs)
+        _add(here.told_tests, [line for lines, _ in told for line in lines])
+    return bool(errors) or any(run.failed for run in runs)
 
 
 def _ran(context: Context, position: int) -> RanTests | None:
@@ -121,7 +125,7 @@ def _add(items: Distinct, more: Iterable[str]) -> None:
 
 def told_in_steps(ranges: Sequence[StepRange], what: str, asked: Sequence[str] = ()) -> str:
     """`ranges` as text under the headings of a work log; `what` says which stretch it is (``rounds 3-7``)."""
-    lines = [f"[Summary of {what}, drawn from the record]", *(f"- Asked: {one}" for one in asked)]
+    lines = [f"[Summary of {what}, drawn from the record]", *(f"- Asked: {short(one, ASKED)}" for one in asked)]
     for one in ranges:
         lines.append(f"Steps {one.first}-{one.last}:" if one.last > one.first else f"Step {one.first}:")
         lines += [f"- {name}: {words}" for name, words in _headed(one) if words]

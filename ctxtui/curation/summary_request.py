@@ -31,28 +31,33 @@ def needed(known: Literals, positions: Iterable[int]) -> list[str]:
     return [one.literal for one in lost(known, positions, "") if one.quoted][:KEPT]
 
 
-def template(sections: Sequence[str], keep: Sequence[str]) -> str:
+def template(sections: Sequence[str], keep: Sequence[str], length: int = 0) -> str:
     """How the summary is to be written."""
     lines = ["Use these sections, each a short list; leave out empty ones:"]
     lines += [f"- {section}" for section in sections or SECTIONS]
     if keep:
         lines += ["", "Later parts of the conversation quote these; keep each of them word for word:"]
         lines += [f"- {literal}" for literal in keep]
+    lines += ["", f"Write about {length:,} tokens at most."] if length else []
     return "\n".join(lines)
 
 
-def outside(context: Context, positions: Sequence[int], sections: Sequence[str], keep: Sequence[str]) -> str:
+def outside(
+    context: Context, positions: Sequence[int], sections: Sequence[str], keep: Sequence[str], length: int = 0
+) -> str:
     """What a model that does not know the conversation is asked: the template, and the part in words."""
-    return "\n\n".join([template(sections, keep), "The part:", "<part>", *told(context, positions), "</part>"])
+    return "\n\n".join([template(sections, keep, length), "The part:", "<part>", *told(context, positions), "</part>"])
 
 
-def inside(context: Context, positions: Sequence[int], sections: Sequence[str], keep: Sequence[str]) -> str:
+def inside(
+    context: Context, positions: Sequence[int], sections: Sequence[str], keep: Sequence[str], length: int = 0
+) -> str:
     """What the agent itself is asked, behind its whole context."""
     words = [_first_words(context, at) for at in positions if context.items[at].block.kind != HEADER]
     first, last = (words[0], words[-1]) if words else ("", "")
     where = f"from “{first}” up to “{last}”" if first != last else f"“{first}”"
     asked = f"Summarize the part of our conversation {where}, both included. {SYSTEM.split('. ', 1)[1]}"
-    return f"{asked} Answer in words and call no tool.\n\n{template(sections, keep)}"
+    return f"{asked} Answer in words and call no tool.\n\n{template(sections, keep, length)}"
 
 
 def told(context: Context, positions: Iterable[int]) -> Iterator[str]:

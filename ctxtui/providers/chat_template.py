@@ -38,7 +38,8 @@ def _root(endpoint: Endpoint) -> str:
 
 
 async def _posted(http: Any, url: str, value: Json) -> Json:
-    async with http.post(url, data=canonical.dumps(value), headers={"content-type": "application/json"}) as answer:
+    data, headers = canonical.dumps(value), {"content-type": "application/json"}
+    async with http.post(url, data=data, headers=headers, allow_redirects=False) as answer:
         answer.raise_for_status()
         return await json_of(answer)
 

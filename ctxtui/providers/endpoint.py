@@ -55,6 +55,11 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def is_plain(url: str, *, key_over_http: bool) -> bool:
+    """Whether a key would go to `url` over plain http, which nobody asked for."""
+    return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
+
+
 KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 """The environment variable of each hosted provider's key."""
 ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
@@ -71,6 +76,11 @@ def headers_for(provider: str, env: Mapping[str, str]) -> tuple[tuple[str, str],
     return tuple(
         (name.strip(), value.strip()) for name, colon, value in (line.partition(":") for line in lines) if colon
     )
+
+
+def is_keyed(env: Mapping[str, str]) -> bool:
+    """Whether the environment has the key of a hosted provider."""
+    return any(env.get(name, "").strip() for name in KEYS.values())
 
 
 def key_for(provider: str, env: Mapping[str, str]) -> str:

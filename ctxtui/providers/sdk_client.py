@@ -137,14 +137,6 @@ class SdkLine:
         except self._sdk.APIError as error:
             raise self._in_words(error) from error
 
-    async def ask(self, path: str, body: bytes) -> Json:
-        """A JSON answer to a POST of exactly `body`. Raises `ProviderError`."""
-        await self.open()
-        try:
-            return await self._client.post(path, content=body, cast_to=object)
-        except self._sdk.APIError as error:
-            raise self._in_words(error) from error
-
     def _in_words(self, error: Any) -> ProviderError:
         """An SDK's error as ours; a key never stands in its text."""
         response = getattr(error, "response", None)
@@ -159,8 +151,9 @@ class SdkLine:
         status: int = response.status_code
         headers: Mapping[str, str] = response.headers
         if 300 <= status < 400:
+            address = self._mask.text(headers.get("location", "another address"))
             return ProviderError(
-                f"{status} the server sends requests on to {headers.get('location', 'another address')}",
+                f"{status} the server sends requests on to {address}",
                 status=status,
                 place=str(self.endpoint),
                 way_out="not followed: if that is the right address, give it with --base-url",

@@ -70,6 +70,11 @@ def remembered(conn: sqlite3.Connection, path: str, size: int, mtime: float, ver
     return None if text is None else json.loads(text)
 
 
+def name_of_stored(id_: str) -> str:
+    """What stands for a file's path where the summary is of the stored session `id_`."""
+    return f"stored {id_}"
+
+
 def remembered_text(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> str | None:
     """The same as JSON text."""
     row = conn.execute(

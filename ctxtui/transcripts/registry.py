@@ -82,7 +82,7 @@ def _format(
         return found
 
     def open_usage(tree: Tree) -> Reader:
-        made: Reader = _module(usage).usage_reader(tree)
+        made: Reader = getattr(_module(module), usage)(tree)
         return _with_passes(made)
 
     found = Format(name, sniff, open_, companions, bare, bodies=bodies, kin=kin if strangers else None)
@@ -109,7 +109,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
         bodies=True,
-        usage="claude_code.usage_only",
+        usage="usage_reader",
     ),
     _format(
         "claude code bodies",
@@ -135,6 +135,8 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
     _format("kimi code", "kimi_code", "reader", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
     _format("continue cli", "continue_cli", bare="a Continue session without any message"),
+    _format("goose request log", "goose.request_log", bare="a log of Goose's without a request"),
+    _format("goose", "goose.database", bare="a database without any message of a Goose session"),
     _format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
     _format("har", "har", bare="a HAR file without model traffic"),
     _format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +23,8 @@ UUIDS: Final = {
     )
 }
 CLIENTS: Final = (
-    "claude-code", "codex", "opencode", "pi", "gemini-cli", "qwen-code", "kimi-code", "continue", "copilot-cli",
+    "claude-code", "codex", "opencode", "pi", "gemini-cli", "qwen-code", "kimi-code", "continue", "goose",
+    "copilot-cli",
     "llm", "aider", "mini-swe-agent", "attached",
 )  # fmt: skip
 AT: Final = 1_790_000_000
@@ -30,7 +32,7 @@ AT: Final = 1_790_000_000
 MOVERS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "OPENCODE_DB",
     "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "GEMINI_CLI_HOME", "QWEN_HOME",
-    "QWEN_RUNTIME_DIR", "KIMI_CODE_HOME", "CONTINUE_GLOBAL_DIR", "COPILOT_HOME", "LLM_USER_PATH",
+    "QWEN_RUNTIME_DIR", "KIMI_CODE_HOME", "CONTINUE_GLOBAL_DIR", "GOOSE_PATH_ROOT", "COPILOT_HOME", "LLM_USER_PATH",
     "AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE", "MSWEA_GLOBAL_CONFIG_DIR", "CTXTUI_HOME",
 )  # fmt: skip
 """Variables of an environment that move a client's home."""
@@ -199,6 +201,28 @@ def continue_cli(cwd: Path, id_: str = UUIDS["continue"]) -> bytes:
     return json.dumps(session, indent=2).encode()
 
 
+def goose(cwd: Path, at: float = AT) -> dict[str, Any]:
+    """Goose's tables with one session."""
+    day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    known = {"id": "20261122_1", "name": "goose asks", "working_dir": str(cwd), "created_at": day, "updated_at": day}
+    used = {"input_tokens": 40, "output_tokens": 5, "accumulated_input_tokens": 40, "accumulated_output_tokens": 5}
+    said = {"user": "goose asks", "assistant": "It answers."}
+    return {
+        "schema_version": [{"version": 9}],
+        "sessions": [known | used | {"provider_name": "anthropic", "model_config_json": {"model_name": "m-1"}}],
+        "messages": [
+            {
+                "id": n,
+                "session_id": known["id"],
+                "role": role,
+                "content_json": json.dumps([{"type": "text", "text": text}]),
+                "created_timestamp": int(at),
+            }
+            for n, (role, text) in enumerate(said.items())
+        ],
+    }
+
+
 def copilot_cli(cwd: Path, id_: str = UUIDS["copilot-cli"]) -> bytes:
     """A session of Copilot CLI."""
     begun = {
@@ -267,7 +291,7 @@ def attached(cwd: Path) -> bytes:
 def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, list[Path]]:
     """One session of every client in `home`, two in databases, all run in `cwd`; the files by client, oldest first.
     `own` is ctxtui's own folder."""
-    at = iter(range(AT, AT + 12 * 60, 60))
+    at = iter(range(AT, AT + 13 * 60, 60))
     slug = "shop"
     write(home / ".gemini/tmp" / slug / ".project_root", str(cwd).encode())
     pi_folder = f"--{str(cwd).lstrip('/').replace('/', '-')}--"
@@ -293,6 +317,7 @@ def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, lis
             home / f".kimi-code/sessions/wd_{slug}/{UUIDS['kimi-code']}/agents/main/wire.jsonl", kimi_code(), next(at)
         ),
         "continue": write(home / f".continue/sessions/{UUIDS['continue']}.json", continue_cli(cwd), next(at)),
+        "goose": tables(home / ".local/share/goose/sessions/sessions.db", goose(cwd, next(at))),
         "copilot-cli": write(
             home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl", copilot_cli(cwd), next(at)
         ),

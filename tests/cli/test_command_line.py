@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import io
 import os
+import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +13,11 @@ import pytest
 
 from ctxtui import __version__
 from ctxtui.cli import exit_codes
-from ctxtui.cli.commands import ENTRIES, help_text
+from ctxtui.cli.commands import EDITS, ENTRIES, FRONT, OLDER, SESSION, WHY, help_text
 from ctxtui.cli.group import main_group
+from ctxtui.cli.lazy_group import imported
 from tests.cli.conftest import PROGRAM, Run, program
+from tests.sampling import few
 from tests.services.lookalike import claude_code
 
 
@@ -31,24 +36,49 @@ def test_help_the_long_way_is_the_same(ctxtui: Run) -> None:
     assert ctxtui("--set", "theme=dark", "--version").out == f"ctxtui {__version__}\n"
 
 
-@pytest.mark.parametrize("name", ENTRIES)
-def test_every_command_has_help_with_an_example(ctxtui: Run, name: str) -> None:
-    ran = ctxtui(name, "--help")
-    assert ran.code == 0
-    assert ran.out.startswith("Usage: ctxtui")
-    assert "Example" in ran.out or name == "completion"
-    assert ctxtui("help", name).out.split("\n", 1)[1] == ran.out.split("\n", 1)[1]
-
-
 def commands() -> list[tuple[str, click.Command]]:
     context = click.Context(main_group)
-    found = []
+    found = [("cost --why", imported(WHY)), *((f"edits {name}", imported(entry)) for name, entry in EDITS.items())]
     for name in ENTRIES:
         command = main_group.get_command(context, name)
         assert command is not None
-        inner = command.commands.items() if isinstance(command, click.Group) else [("", command)]
+        inner = [("", command)]
+        if isinstance(command, click.Group):
+            inner = [
+                (word, one) for word in command.list_commands(context) if (one := command.get_command(context, word))
+            ]
         found += [(f"{name} {word}".strip(), one) for word, one in inner]
     return found
+
+
+@pytest.mark.parametrize(("name", "command"), commands())
+def test_every_command_has_help_with_examples_that_it_understands(
+    ctxtui: Run, name: str, command: click.Command
+) -> None:
+    ran = ctxtui(*name.split(), "--help")
+    assert ran.code == 0 and ran.out.startswith(f"Usage: ctxtui {name} ")
+    assert ctxtui("help", *name.split()).out == ran.out
+    told = re.findall(r"Example: (.*)", command.help or "")
+    assert len(told) >= 2 or name.split()[0] in ("db", "mcp", "completion")
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+    for example in told:
+        words = re.split(r"[|&>]| -- ", example.partition(f"ctxtui {name}")[2])[0].split()
+        assert {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= known, example
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_what_a_command_was_called_before_goes_on(ctxtui: Run, name: str) -> None:
+    ran, now = ctxtui(name, "--help"), ctxtui(*OLDER[name], "--help")
+    assert (ran.code, ran.out) == (0, now.out) and ran.out.startswith(f"Usage: ctxtui {' '.join(OLDER[name])}")
+    assert ran.err == f"ctxtui: `ctxtui {name}` is `ctxtui {' '.join(OLDER[name])}` now\n" and not now.err
+
+
+def test_help_shows_what_is_used_most_and_the_rest_by_its_own_word(ctxtui: Run) -> None:
+    assert sum(len(entries) for _, entries in FRONT) <= 17
+    every = ctxtui("help", "commands").out
+    for name in (*ENTRIES, *SESSION, *EDITS):
+        assert f"\n  {name} " in every
+    assert "rename" in ctxtui("session").out
 
 
 @pytest.mark.parametrize(("name", "command"), commands())
@@ -79,7 +109,7 @@ def test_exit_codes_are_one_table(ctxtui: Run) -> None:
         (["shwo", "x.jsonl"], 2, "no such command: shwo; did you mean show?"),
         (["show", "last"], 5, "no session of this directory"),
         ([], 2, "ctxtui sessions"),
-        (["rename", "nobody", "x"], 5, ""),
+        (["session", "rename", "nobody", "x"], 5, ""),
     ],
 )
 def test_mistakes_are_named(ctxtui: Run, arguments: list[str], code: int, says: str) -> None:
@@ -215,3 +245,45 @@ def test_completion_completes_ids_and_files(home: Path) -> None:
     env = {**os.environ, "_CTXTUI_COMPLETE": "bash_complete", "COMP_CWORD": "2"}
     for typed, wanted in (("1234", f"plain,{path.stem}\n"), ("12", "file,12\n"), ("./x", "file,./x\n")):
         assert program([], env={**env, "COMP_WORDS": f"ctxtui show {typed}"}).stdout == wanted
+
+
+LOOKING = {
+    "show": "S", "diff": "S S", "compactions": "S", "growth": "S", "audit": "S", "search": "word", "preflight": "S",
+    "budget": ".", "lab": "S", "count": "S", "cost": "--all", "stats": "", "check": "S --max-context 1k",
+    "cost --why": "S", "findings": "S", "cache": "S", "edits stage": "S --blocks", "edits pins": "S", "sessions": "",
+    "session notes": "S", "import": "S",
+    "export": "S --to anthropic", "curate": "S --policy truncate_results", "edits": "S", "repair": "S",
+    "share": "S -o page.html", "report": "S --html report.html", "session scrub": "S", "config": "", "doctor": "",
+    "db": "info", "completion": "bash", "help": "", "hold": "", "statusline": "",
+}  # fmt: skip
+"""Commands by what is given to them here (S: a recording): they send nothing."""
+SENDING = {"chat", "run", "agree", "mcp", "exec", "proxy", "offline"}
+SCREENS = {"open", "last"}
+OF_STORED = {f"session {name}" for name in ("rename", "tag", "subscription", "archive", "delete")}
+
+
+def test_of_every_command_it_is_said_whether_it_sends() -> None:
+    under = {" ".join(words) for words in OLDER.values()}
+    assert {*LOOKING, *SENDING, *SCREENS, *OF_STORED} == {*ENTRIES, *under} - {"session"}
+
+
+@pytest.mark.parametrize("command", few(sorted(LOOKING, key=lambda name: name != "doctor"), 8))
+def test_what_only_looks_opens_no_connection(
+    ctxtui: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """docs/privacy.md, "What leaves this machine": not even a name is looked up."""
+    asked: list[object] = []
+
+    def told(*address: object, **_: object) -> None:
+        asked.append(address)
+        raise OSError("no network")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, told, raising=False)
+    monkeypatch.setattr(socket, "getaddrinfo", told)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("{}"))
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(claude_code(4))
+    ran = ctxtui(*command.split(), *(str(path) if word == "S" else word for word in LOOKING[command].split()))
+    assert ran.code != exit_codes.USAGE.number and not (tmp_path / "ctxtui" / "log").exists(), ran.err
+    assert not asked

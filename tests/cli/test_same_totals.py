@@ -68,7 +68,11 @@ def said_alike(ctxtui: Run, path: Path) -> dict[str, object]:
     (mine,) = [one for one in listed if one["path"] == str(path)]
     assert flat(mine["totals"]) == pytest.approx(flat(totals))
     assert mine["calls"] == totals["calls"] and mine["cost_usd"] == pytest.approx(totals["cost_usd"])
-    assert cost["partial_calls"] == totals["partial_calls"] == ctxtui("why", path, "--json").json["partial_calls"]
+    assert (
+        cost["partial_calls"]
+        == totals["partial_calls"]
+        == ctxtui("cost", "--why", path, "--json").json["partial_calls"]
+    )
     said_by_the_header(path, totals, plain(row(home, 160, 0.0)))
     return totals
 
@@ -145,7 +149,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
     assert "≥$" in ctxtui("sessions", path.parent, "--figures").out
     for words in (["cost", path], ["why", path], ["show", path], ["report", path], ["stats", path.parent]):
         assert "≥ $" in ctxtui(*words).out, words
-    told = ctxtui("why", path).out
+    told = ctxtui("cost", "--why", path).out
     assert f"{found['partial_calls']} answers in part; by our count" in told
     checked = ctxtui("check", path, "--max-cost", "99", "--json")
     (figures,) = (one["figures"] for one in checked.json["files"])
@@ -228,7 +232,7 @@ def test_a_masked_copy_and_exported_files_add_nothing(ctxtui: Run, home: Path, t
     before = ctxtui("cost", "--all", "--json").json["totals"]
     assert before["calls"] == 6 and shelf_totals() == (before["tokens"], pytest.approx(before["cost_usd"]), 0)
 
-    assert ctxtui("scrub", path, "--as", "masked").code == 0
+    assert ctxtui("session", "scrub", path, "--as", "masked").code == 0
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / path.name).write_bytes(path.read_bytes())
@@ -245,7 +249,7 @@ def test_a_masked_copy_and_exported_files_add_nothing(ctxtui: Run, home: Path, t
 
 def test_a_stored_session_that_is_priced_in_part_says_the_least(ctxtui: Run, tmp_path: Path) -> None:
     path = with_subagents(tmp_path, own=UNKNOWN)
-    assert ctxtui("scrub", path, "--as", "masked").code == 0
+    assert ctxtui("session", "scrub", path, "--as", "masked").code == 0
     rows = ctxtui("sessions", "--figures", "--json").json["sessions"]
     stored = next(one for one in rows if one["stored"] == "masked")
     assert stored["cost_usd"] is None and stored["totals"]["cost_usd_at_least"] > 0

@@ -156,14 +156,16 @@ def test_last_is_a_chat_of_this_directory_where_that_is_the_newest(ctxtui: Run, 
     newest = ctxtui("last", "--json").json["session"]
     assert newest == {"id": chat, "source": "ctxtui", "path": None, "stored": chat}
     assert ctxtui("show", "last", "--json").json["session"]["id"] == chat
-    assert ctxtui("why", "last", "--json").json["total_usd"] == ctxtui("why", chat, "--json").json["total_usd"]
-    assert ctxtui("why", "last", "--json").json["threads"] == ctxtui("why", chat, "--json").json["threads"]
+    assert (
+        ctxtui("cost", "--why", "last", "--json").json["total_usd"] == ctxtui("why", chat, "--json").json["total_usd"]
+    )
+    assert ctxtui("cost", "--why", "last", "--json").json["threads"] == ctxtui("why", chat, "--json").json["threads"]
     later = project / f"{ClaudeCode(2).session}.jsonl"
     os.utime(later)
     assert ctxtui("last", "--json").json["session"]["path"] == str(later)
     # The same, but the chat was put away.
     later.unlink()
-    ctxtui("archive", chat)
+    ctxtui("session", "archive", chat)
     assert ctxtui("last", "--json").json["session"]["stored"] is None
 
 
@@ -192,17 +194,35 @@ def test_a_database_of_a_newer_version_hides_no_recording(ctxtui: Run, project: 
     assert "newer" in ctxtui("last").err
 
 
+def test_what_was_deleted_is_in_no_file(ctxtui: Run, home: Path) -> None:
+    word = "zebra9marker7"
+    ran = ctxtui("run", f"find {word} in {word}.py", "--provider", "offline", "--json")
+    session = ran.json["metadata"]["session"]
+    ctxtui("rename", session, f"about {word}")
+    ctxtui("tag", session, word)
+    assert ctxtui("cost", "--all").code == 0 and ctxtui("db", "index").code == 0
+    assert ctxtui("search", word, "--json").json["sessions"]
+
+    def files() -> list[Path]:
+        return [path for path in database().parent.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+
+    assert files()
+    for command in (("delete", session, "--yes"), ("db", "vacuum"), ("db", "index", "--anew")):
+        assert ctxtui(*command).code == 0
+    assert not files()
+
+
 def test_stored_sessions_are_edited(ctxtui: Run, project: Path) -> None:
     id_ = ClaudeCode(1).session
     ctxtui("import", project / f"{id_}.jsonl")
-    assert ctxtui("rename", id_, "a better name").code == 0
-    assert ctxtui("tag", id_, "slow", "dear").code == 0
+    assert ctxtui("session", "rename", id_, "a better name").code == 0
+    assert ctxtui("session", "tag", id_, "slow", "dear").code == 0
     (mine,) = [one for one in ctxtui("sessions", "--json").json["sessions"] if one["id"] == id_]
     assert (mine["title"], mine["tags"]) == ("a better name", ["dear", "slow"])
-    assert ctxtui("archive", id_).code == 0
+    assert ctxtui("session", "archive", id_).code == 0
     assert id_ not in ids(ctxtui)
     assert ids(ctxtui, "--archived") == [id_]
-    assert ctxtui("delete", id_, "--yes").code == 0
+    assert ctxtui("session", "delete", id_, "--yes").code == 0
     assert id_ in ids(ctxtui), "the recording itself is still there"
 
 

@@ -66,6 +66,6 @@ def test_an_agent_asks_for_its_own_context_and_proposes_an_edit(client: Client, 
         assert "1 edit waits in the inspector" in told and f"{name}  by agent" in told, told
         assert all(one.accepted for one in place.seen())
         recording = place.recorded()[-1]
-        staged = place.ctxtui("stage", str(recording), "--json")["edits"]
+        staged = place.ctxtui("edits", "stage", str(recording), "--json")["edits"]
         assert [(one["kind"], one["state"], one["author"]) for one in staged] == [("drop", "staged", "agent")]
         assert KEPT in json.dumps(place.seen()[-1].request), "nothing changes before the user applies it"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from msgspec.structs import replace
-
+_SECONDS = 10.0
 _SAID = ("text", "thinking", "content", "output", "arguments", "input", "instructions", "summary", "function")
 """Members that hold what is said to a model or by it."""
 
@@ -134,11 +134,23 @@ def _leaves(value: object) -> Iterator[str]:
         yield json.dumps(value)
 
 
+def _entries(log: Path) -> list[Any]:
+    """What a log holds; one that is just being written to is read again."""
+    until = time.monotonic() + _SECONDS
+    while True:
+        try:
+            return list(json.loads(log.read_bytes())["log"]["entries"])
+        except json.JSONDecodeError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+
+
 def exchanges(folder: Path) -> list[Exchange]:
     """Everything that was asked so far, in order, out of the log of `ctxtui offline --log`."""
     found = []
     for log in sorted(folder.glob("*.har")):
-        for entry in json.loads(log.read_bytes())["log"]["entries"]:
+        for entry in _entries(log):
             found += _exchanges(entry)
     kept: dict[str, tuple[Any, ...]] = {}
     for n, one in enumerate(found):

@@ -11,16 +11,17 @@ from ctxtui.core.edit_kinds import DROP, SUMMARIZE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import (
+    SummaryTerms,
     between,
     breakpoint_steps,
     edits,
     reworded,
     runs,
     standing,
+    summary_of,
     text_at,
     widened,
 )
-from ctxtui.curation.extractive_summary import facts, told
 
 
 def message(role: str, *parts: Block) -> list[Item]:
@@ -61,26 +62,14 @@ def nothing(name: str, data: bytes) -> None:
     raise AssertionError("nothing is kept outside")
 
 
-def test_facts_come_from_the_record_alone(context: Context) -> None:
-    found = facts(context, range(len(context)))
-    assert found.asked == ["make the cart faster", "thanks"]
-    assert found.written == ["src/cart.py"] and found.read == ["src/cart.py", "src/shop.py"]
-    assert found.tests == ["3 passed, 1 failed in 2s"] and found.errors == ["E  ValueError: bad"]
-    assert found.commits == ["faster cart"] and found.answered == "The cart is faster now."
-    words = told(found, "turn 1")
-    assert words.startswith("[Summary of turn 1") and "- files written: src/cart.py" in words
-    assert "- files read: src/shop.py" in words, "what was written is not told twice"
-
-
 def test_a_range_leaves_headers_out_and_runs_are_cut_where_something_is_left(context: Context) -> None:
     first, last = at(context, "make the cart"), at(context, "y = 2")
     chosen = between(context, last, first)
     assert all(context.items[p].block.kind != "header" for p in chosen)
     assert runs(context, chosen) == [chosen]
     assert [len(run) for run in runs(context, [chosen[0], chosen[-1]])] == [1, 1]
-    (edit,) = edits(context, "summarize", chosen, nothing)
-    assert edit.kind == SUMMARIZE and len(edit.targets) == last - first + 1
-    assert len(edits(context, "summarize", [chosen[0], chosen[-1]], nothing)) == 2
+    edit = summary_of(context, chosen, SummaryTerms())
+    assert edit is not None and edit.kind == SUMMARIZE and len(edit.targets) == last - first + 1
 
 
 def test_widening_goes_round(context: Context) -> None:
@@ -110,7 +99,8 @@ def test_truncating_and_externalizing_skip_what_would_gain_nothing(context: Cont
 
 def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
     chosen = between(context, at(context, "make the cart"), at(context, "y = 2"))
-    (summary,) = edits(context, "summarize", chosen, nothing)
+    summary = summary_of(context, chosen, SummaryTerms())
+    assert summary is not None
     node, text, kind = text_at(context, [summary], chosen[1])
     assert node == chosen[1] and kind == SUMMARIZE and text == summary.given["text"]
     assert reworded(context, [summary], chosen[1], "shorter").targets == summary.targets

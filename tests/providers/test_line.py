@@ -102,12 +102,14 @@ async def test_headers_of_the_environment_go_only_where_they_are_said_to_go(monk
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_a_server_cannot_send_the_conversation_elsewhere(dialect: str, status: int) -> None:
     async with served({route(dialect): streaming(b"data: {}\n\n")}) as other:
-        to = {"location": f"{other.root}{route(dialect)}"}
-        async with served({route(dialect): failing(status, {}, to)}) as server:
+        to = {"location": f"{other.root}{route(dialect)}?key="}
+        told = {"location": f"{to['location']}sk-secret"}
+        async with served({route(dialect): failing(status, {}, told)}) as server:
             with pytest.raises(ProviderError) as caught:
                 await answer(line_to(server, dialect))
         assert other.bodies == []
     assert not caught.value.retry and to["location"] in str(caught.value) and server.root in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
 
 
 async def test_no_quota_is_not_retried() -> None:

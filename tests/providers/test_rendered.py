@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core.errors import NotFound
 from ctxtui.providers.chat_template import rendered
 from ctxtui.providers.endpoint import Endpoint
-from tests.providers.served import served
+from tests.providers.served import failing, served
 
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}'
 PROMPT = "<|user|>hi<|assistant|>"
@@ -36,3 +36,13 @@ async def test_a_server_that_does_not(kind: str) -> None:
     async with served({}) as server:
         with pytest.raises(NotFound):
             await rendered(Endpoint(kind, "openai_chat", server.root + "/v1", kind=kind), BODY)
+
+
+@pytest.mark.parametrize("kind", list(CASES))
+async def test_a_server_cannot_send_the_conversation_elsewhere(kind: str) -> None:
+    base, path, reply = CASES[kind]
+    async with served({path: reply}) as other:
+        async with served({path: failing(307, {}, {"location": f"{other.root}{path}"})}) as server:
+            with pytest.raises(NotFound):
+                await rendered(Endpoint(kind, "openai_chat", server.root + base, kind=kind), BODY)
+        assert server.bodies and not other.bodies

@@ -116,7 +116,7 @@ def test_calls_that_an_earlier_recording_has_count_there(ctxtui: Run, by: str) -
     assert 0 < part["calls"] < alone["calls"] == both["calls"]
     assert both["total_usd"] == pytest.approx(alone["total_usd"])
     assert sum(row["usd"] for row in both["rows"]) == pytest.approx(alone["total_usd"])
-    bills = [ctxtui("why", name, "--json").json for name in ("logs/0.jsonl", "logs")]
+    bills = [ctxtui("cost", "--why", name, "--json").json for name in ("logs/0.jsonl", "logs")]
     assert bills[0]["calls"] == bills[1]["calls"] and bills[1]["total_usd"] == pytest.approx(alone["total_usd"])
     assert bills[1]["sessions"] == 2
 

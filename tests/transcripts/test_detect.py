@@ -17,6 +17,7 @@ from tests.transcripts.formats import (
     test_copilot_cli,
     test_event_stream,
     test_gemini_cli,
+    test_goose,
     test_har,
     test_job_folder,
     test_kimi_code,
@@ -68,6 +69,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "qwen code", "a.jsonl", as_lines(test_qwen_code.chat())
     yield "kimi code", "wire.jsonl", as_lines(test_kimi_code.session())
     yield "continue cli", "a.json", as_bytes(test_continue_cli.session(), indent=2)
+    yield "goose request log", "a.jsonl", test_goose.log(test_goose.BODY)
     yield "har", "a.json", as_bytes(test_har.har(wire_traffic.every()))
     yield "inspect", "a.json", as_bytes(test_inspect.log(test_inspect.sample()))
     yield "inspect", "a.zip", test_inspect.archived(test_inspect.log(test_inspect.sample()))

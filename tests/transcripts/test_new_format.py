@@ -46,7 +46,7 @@ NAMED = {
     "analysis/context_window.py": {"claude code"},
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.
-    "services/recordings/databases/sessions.py": {"opencode"},
+    "services/recordings/databases/sessions.py": {"opencode", "goose"},
     "services/config/clients.py": {
         "aider",
         "attached",
@@ -55,6 +55,7 @@ NAMED = {
         "continue cli",
         "copilot cli",
         "gemini cli",
+        "goose",
         "kimi code",
         "mini-swe-agent",
         "opencode",

@@ -16,7 +16,7 @@ from ctxtui.tui.chat.servers import ServersController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.theme.theme import dress
 from tests.services.chatting import answer, provider, text, use
-from tests.tui.test_chat import asked, asked_for_leave, chatting, reply, say, shown, until
+from tests.tui.test_chat import asked_for_leave, chatting, reply, say, shown, until
 
 SMALL = Path(__file__).parent.parent / "services" / "mcp" / "small_server.py"
 SMALL_TOOLS = ["add", "die", "flood", "hang", "picture"]
@@ -41,7 +41,7 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         assert "add of the MCP server small" in shown(screen)
         await reply(screen, pilot, "y")
         await until(pilot, lambda: not screen.state.running)
-        body = json.loads(asked(server)[-1])
+        body = json.loads(server.bodies[-1])
         assert [part["content"] for part in body["messages"][2]["content"]] == ["The user did not allow this.", "3"]
         assert [
             name for name in (tool["name"].rpartition("__")[2] for tool in body["tools"]) if name in SMALL_TOOLS
@@ -56,8 +56,8 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await until(pilot, lambda: "no longer" in shown(screen))
         await pilot.press("i")
         await say(screen, pilot, "go on")
-        await until(pilot, lambda: len(asked(server)) == 3 and not screen.state.running)
-        names = [tool["name"] for tool in json.loads(asked(server)[-1])["tools"]]
+        await until(pilot, lambda: len(server.bodies) == 3 and not screen.state.running)
+        names = [tool["name"] for tool in json.loads(server.bodies[-1])["tools"]]
         assert names and not any(name.startswith("mcp__") for name in names)
 
 

@@ -28,7 +28,6 @@ from ctxtui.analysis.cache.missed import (
     Missed,
     PartingBlock,
 )
-from ctxtui.analysis.content.file_accesses import touches
 from ctxtui.analysis.content.parting import parting
 from ctxtui.analysis.money.input_split import split_of
 from ctxtui.analysis.running_totals import RunningTotals, running_of
@@ -38,6 +37,7 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.file_accesses import touches
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.pricing.price import Cost, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, SAID_AGAIN, USED_AGAIN, Compaction, Fact
@@ -14,11 +14,12 @@ _FILES, _DECISIONS, _LITERALS = 40, 30, 40
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
-def better_summary(tree: Tree, one: Compaction, otherwise: Callable[[], str]) -> str:
+def better_summary(tree: Tree, one: Compaction, otherwise: str) -> str:
     """The words of the compaction's summary with the files and decisions that it lost and the literals that somebody
-    had to say again. `otherwise` gives a summary where the client's is encrypted."""
+    had to say again. `otherwise` is said where the client's is
+    encrypted."""
     said = "\n\n".join(text for node in one.summary if (text := read(tree[node].block).text.strip()))
-    parts = [said or otherwise()]
+    parts = [said or otherwise]
     files, decisions, literals = _lost(one, FILE), _lost(one, DECISION), _lost(one, LITERAL)
     if files or decisions or literals:
         parts.append("[What the summary above left out]")

@@ -16,15 +16,16 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_figures import CallFigures
-from ctxtui.analysis.content.file_accesses import READ, Touch, touches
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_in, answer_path
 from ctxtui.core.category import INDEX
+from ctxtui.core.file_accesses import READ, Touch, touches
 from ctxtui.core.tree import Node
 from ctxtui.curation.price.dependence import literals_of
+from ctxtui.curation.record_summary import CHOSE
 
 FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
@@ -49,11 +50,6 @@ _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _BASE: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"], _SUMMARY})
 _SENTENCE: Final = re.compile(r"[^.!?\n]{12,300}(?:[.!?](?=\s|$)|$)", re.MULTILINE)
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
-_CHOSE: Final = re.compile(
-    r"\b(?:decid\w+|chose|choosing|going with|instead of|rather than|root cause|the (?:fix|cause|problem|reason|issue) "
-    r"(?:is|was)|must not|must never|should not|agreed)\b",
-    re.IGNORECASE,
-)
 _COMMON: Final = frozenset(
     "that this with from have will would could should they them then than what when where which there here your just "
     "like into also some more over only been being were does doing done make made want need very much about after "
@@ -325,7 +321,7 @@ class _Found:
         if _asks(node):
             yield from (one for one in _sentences(read(node.block).text[:_PASTED]) if _prose(one))
         elif node.category == _ASSISTANT:
-            yield from (one for one in _sentences(read(node.block).text) if _CHOSE.search(one) and _prose(one))
+            yield from (one for one in _sentences(read(node.block).text) if CHOSE.search(one) and _prose(one))
 
     # Literals
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.file_accesses import CHANGE, READ, Touch, touches
 from ctxtui.analysis.content.near_duplicates import LEAST, Sketch, contained, sketch
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.short_names import Names
@@ -17,6 +16,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
+from ctxtui.core.file_accesses import CHANGE, READ, Touch, touches
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.turns import Turns
 

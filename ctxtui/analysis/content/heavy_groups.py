@@ -8,10 +8,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.file_accesses import touches
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.category import INDEX
+from ctxtui.core.file_accesses import touches
 from ctxtui.core.tree import Node, Tree
 
 FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"

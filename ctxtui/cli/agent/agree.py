@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     "the heaviest blocks, what the model misses most first. The price is told first; above --budget-usd nothing is "
     "sent. Intervals hold nine cases of ten (Wilson).\n\n"
     f"NAME is {NAME_HELP}. The recording must hold whole requests: system prompt and tools.\n\n\b\n"
-    "Example: ctxtui agree session.har -n 12 --policy truncate_results --budget-usd 2",
+    "Example: ctxtui agree session.har -n 12 --policy truncate_results --budget-usd 2\n"
+    "Example: ctxtui agree session.har --json",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("-n", "--calls", type=click.IntRange(min=1), default=8, show_default=True, metavar="N", help="Calls.")

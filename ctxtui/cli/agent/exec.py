@@ -85,6 +85,7 @@ def exec_(
 
     \b
     Example: ctxtui exec -- claude
+    Example: ctxtui exec --hold -- codex
     """
     from ctxtui.services.attach.around import Around
     from ctxtui.services.attach.registry import program_of

@@ -41,6 +41,7 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
 
     \b
     Example: ctxtui hold on --over-usd 0.5
+    Example: ctxtui hold --json
     """
     from ctxtui.services.attach.control import ask_all
     from ctxtui.services.attach.held_requests import decide

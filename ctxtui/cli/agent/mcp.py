@@ -107,6 +107,7 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
 
     \b
     Example: ctxtui mcp size github --model claude-sonnet-5-5
+    Example: ctxtui mcp size tools.json --json
     """
     from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
     from ctxtui.services.chat.model_choice import USUAL, makers
@@ -143,7 +144,7 @@ async def _asked(config: Config, name: str) -> Sequence[Json]:
             place=server.place,
             way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
         )
-    pool = ServerPool([server], leave, log_dir() / "mcp")
+    pool = ServerPool([server], leave, log_dir() / "mcp", key_over_http=config.settings.key_over_http)
     one = pool.of(name)
     try:
         await one.start()

@@ -44,6 +44,7 @@ def proxy(
 
     \b
     Example: ctxtui proxy --upstream gateway=https://llm.example.com/v1
+    Example: ctxtui proxy status
     """
     from ctxtui.services.attach import standing
 

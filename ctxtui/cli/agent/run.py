@@ -135,6 +135,7 @@ def run(
 
     \b
     Example: ctxtui run "which module reads Claude Code's files?" --max-rounds 20 --budget-usd 0.50
+    Example: ctxtui run "fix the failing test" --allow write_file --allow run_command --json
     """
     from ctxtui.services.chat.host import Host
     from ctxtui.services.headless.run import HeadlessRun

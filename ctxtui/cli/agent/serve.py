@@ -70,6 +70,7 @@ def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ..
 
     \b
     Example: claude mcp add ctxtui -- ctxtui mcp serve
+    Example: ctxtui mcp serve --help
     """
     server_for(config_of(context).settings, frozenset(allow), servers).run("stdio")
 

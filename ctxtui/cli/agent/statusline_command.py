@@ -22,6 +22,7 @@ def statusline(context: click.Context, /, action: str | None, replace: bool, as_
 
     \b
     Example: ctxtui statusline install
+    Example: ctxtui statusline remove
     """
     settings = config_of(context).settings
     if action == "install":

@@ -55,7 +55,8 @@ AWAITING = (
     "--to claude-code, codex, opencode, pi or aider writes a recording of that tool again, as a new session that it "
     "resumes behind an answer; for claude-code and codex any tool's recording is translated. The command to type is "
     "said.\n\n\b\n"
-    "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json",
+    "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json\n"
+    "Example: ctxtui curate last --policy keep_rounds --dry-run",
 )
 @click.argument("name", metavar="PATH", type=SessionName())
 @click.option("--policy", "policies", metavar="NAME|FILE", multiple=True, help="A policy or profile; several add up.")

@@ -16,7 +16,8 @@ from ctxtui.services.editing.overlay import SessionEdits
 @click.command(
     "edits",
     help=f"Print the edits of a session, and what became of them in its calls. NAME is {NAME_HELP}.\n\n\b\n"
-    "Example: ctxtui edits last --json",
+    "Example: ctxtui edits last --json\n"
+    "Example: ctxtui edits session.jsonl",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")

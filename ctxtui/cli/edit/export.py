@@ -48,7 +48,8 @@ EVERY: Final = "all"
     "parquet writes tables of sessions, calls and tools into the folder -o, for DuckDB and the like: of a file, of "
     "every recording in a folder, or of all (your sessions). What was read is remembered: broken off, it goes on "
     "where it was, and again it takes seconds.\n\n\b\n"
-    "Example: ctxtui export session.jsonl --to anthropic --call 12 -o request.json",
+    "Example: ctxtui export session.jsonl --to anthropic --call 12 -o request.json\n"
+    "Example: ctxtui export last --to openai-chat",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(

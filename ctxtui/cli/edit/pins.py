@@ -1,4 +1,4 @@
-"""`ctxtui pins`: the pinned blocks of a session as text, and the hook that keeps them through a compaction."""
+"""`ctxtui edits pins`: the pinned blocks of a session as text, and the hook that keeps them through a compaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from ctxtui.views.text import safe_text
     help="Print the pinned blocks of a session; with --hook, have Claude Code read them again after it compacted.\n\n"
     f"NAME is {NAME_HELP}. Blocks are pinned with `p` in the inspector. --hook shows the change of "
     ".claude/settings.local.json in the session's directory and asks before it is written.\n\n\b\n"
-    "Example: ctxtui pins last --hook",
+    "Example: ctxtui edits pins last --hook\n"
+    "Example: ctxtui edits pins last --json",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--hook", is_flag=True, help="Install the SessionStart hook (matcher: compact) that prints them.")

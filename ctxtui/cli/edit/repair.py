@@ -25,7 +25,8 @@ from ctxtui.views.text.safe_text import one_line
     help="Find what the provider would refuse in a session's next request, and write a mended one: for a recording of "
     "Claude Code or Codex a file that the tool resumes, else the request. The recording itself is never touched.\n\n"
     f"NAME is {NAME_HELP}. --error takes the API's error as text: it names the block that it is about.\n\n\b\n"
-    'Example: ctxtui repair last --error "messages.3: tool_use ids were found without tool_result" -o .',
+    'Example: ctxtui repair last --error "messages.3: tool_use ids were found without tool_result" -o .\n'
+    "Example: ctxtui repair last --dry-run",
 )
 @click.argument("name", metavar="ID|FILE", type=SessionName())
 @click.option("--error", metavar="TEXT", default="", help="The API's error, pasted.")

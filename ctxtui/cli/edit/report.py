@@ -39,7 +39,8 @@ _STDOUT = "-"
     "loads nothing from anywhere, with charts, for light and dark screens and for paper; secrets are masked as `share` "
     "masks them, and patterns find much and not everything: read it before you give it away. Without a FILE it goes to "
     "standard output.\n\n\b\n"
-    "Example: ctxtui report session.jsonl --html report.html",
+    "Example: ctxtui report session.jsonl --html report.html\n"
+    "Example: ctxtui report ~/.claude/projects/-home-me-app",
 )
 @click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option("--html", is_flag=False, flag_value=_STDOUT, metavar="[FILE]", help="Write the document (into FILE).")

@@ -1,4 +1,4 @@
-"""`ctxtui scrub`: a masked copy of a session in the database."""
+"""`ctxtui session scrub`: a masked copy of a session in the database."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ MASKED: Final = "masked"
     help=f"Write a masked copy of a session into the database; the session itself stays as it is.\n\n"
     f"NAME is {NAME_HELP}. What was masked is counted. Patterns find much and not all: look at the copy before you "
     "give it away.\n\n\b\n"
-    "Example: ctxtui scrub 7f3a && ctxtui export 7f3a-scrubbed --to ctxtui -o copy.jsonl",
+    "Example: ctxtui session scrub 7f3a && ctxtui export 7f3a-scrubbed --to ctxtui -o copy.jsonl\n"
+    "Example: ctxtui export last --to openai-chat",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(

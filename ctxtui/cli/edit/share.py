@@ -28,7 +28,8 @@ _LEVELS = ("secrets", "personal", "text")
     help="Write one self-contained HTML page of exactly what a call sent, with secrets masked.\n\n"
     f"NAME is {NAME_HELP}. What was masked is listed on standard error and on the page. Patterns find much and not "
     "everything: read the page before you give it away.\n\n\b\n"
-    "Example: ctxtui share session.jsonl --call 12 -o call-12.html",
+    "Example: ctxtui share session.jsonl --call 12 -o call-12.html\n"
+    "Example: ctxtui share last -o call.html --mask secrets",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(

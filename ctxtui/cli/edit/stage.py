@@ -1,4 +1,4 @@
-"""`ctxtui stage`: edits of a session are staged from outside; the inspector shows them, and a person applies them."""
+"""`ctxtui edits stage`: edits staged from outside; the inspector shows them, and a person applies them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _SHOWN: Final = 40
     "applies them there or takes them back. Nothing is sent. Without an edit, say what is staged.\n\n"
     f"NAME is {NAME_HELP}. BLOCK is the beginning of its digest as --blocks and `show --json` have it, four letters "
     "or more; #1 behind it means the second of the same.\n\n\b\n"
-    "Example: ctxtui stage last --drop be5b073c2c --pin a26bbad392",
+    "Example: ctxtui edits stage last --drop be5b073c2c --pin a26bbad392\n"
+    "Example: ctxtui edits stage last --blocks",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--pin", PIN, metavar="BLOCK", multiple=True, help="Keep it through every policy and compaction.")

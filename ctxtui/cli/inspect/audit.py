@@ -40,7 +40,8 @@ _NAME: Final = 38
     help="Foretell each call's input and what it reads from the cache, from the calls before it, and hold that "
     "against what the provider reported.\n\n"
     "PATH is a file or a folder (every recording in it).\n\n\b\n"
-    "Example: ctxtui audit session.jsonl --json | jq .input_tokens",
+    "Example: ctxtui audit session.jsonl --json | jq .input_tokens\n"
+    "Example: ctxtui audit last",
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")

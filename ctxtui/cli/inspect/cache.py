@@ -21,7 +21,8 @@ from ctxtui.views.text.span import Span
     help="Why the prompt cache missed: every miss of a session, dearest first, with its cause and the block that "
     "parted the two requests; and what the next call would read.\n\n"
     f"NAME is {NAME_HELP}. `lost` is what the misses cost more than reads would have, by list price.\n\n\b\n"
-    "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'",
+    "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'\n"
+    "Example: ctxtui cache last --markers",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--markers", is_flag=True, help="What other cache markers would have cost, and what each was worth.")

@@ -36,6 +36,7 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
 
     \b
     Example: ctxtui compactions last --json | jq .count
+    Example: ctxtui compactions session.jsonl
     """
     settings = config_of(context).settings
     loaded = opened(name, settings)

@@ -52,6 +52,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
 
     \b
     Example: ctxtui diff session.jsonl@30 @31
+    Example: ctxtui diff before.jsonl after.jsonl
     """
     settings = config_of(context).settings
     one = named(a)

@@ -33,7 +33,8 @@ _CHART = 12
     help="How a context grew: each call by category, what grew in each phase, its shape (linear or quadratic) with the "
     "evidence, what was carried, sent again and never quoted, and whether more phases fit.\n\n"
     f"NAME is {NAME_HELP}. A range holds what comes in four of five cases; it is the forecast of `ctxtui preflight`."
-    "\n\n\b\nExample: ctxtui growth last --phases 20",
+    "\n\n\b\nExample: ctxtui growth last --phases 20\n"
+    "Example: ctxtui growth session.jsonl --phase-rule call",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")

@@ -1,4 +1,4 @@
-"""`ctxtui notes`: notes and bookmarks, of one session or of all."""
+"""`ctxtui session notes`: notes and bookmarks, of one session or of all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from ctxtui.views.text.span import Span
     "notes",
     help=f"Print the notes and bookmarks of a session, or of all sessions, newest first.\n\nNAME is {NAME_HELP}. They "
     "are set on the screen: `*` marks a block, `J` jots a note on it, `#` and `C` do the same for a call.\n\n\b\n"
-    "Example: ctxtui notes --json | jq -r '.notes[] | .text'",
+    "Example: ctxtui session notes --json | jq -r '.notes[] | .text'\n"
+    "Example: ctxtui session notes last",
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")

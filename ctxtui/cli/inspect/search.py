@@ -60,6 +60,7 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 
     \b
     Example: ctxtui search "permission denied" --kind tool-result --since 7d
+    Example: ctxtui search -e "E[0-9]{4}"
     """
     if not query:
         raise click.UsageError("an empty text is in every block")

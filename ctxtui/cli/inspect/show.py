@@ -26,7 +26,8 @@ from ctxtui.tokens.estimators import ESTIMATORS
 @click.command(
     "show",
     help=f"Print what one call's context holds: its blocks with tokens, what adds up to them.\n\n"
-    f"NAME is {NAME_HELP}.\n\n\b\nExample: ctxtui show session.jsonl --call 12 --json | jq .residual",
+    f"NAME is {NAME_HELP}.\n\n\b\nExample: ctxtui show session.jsonl --call 12 --json | jq .residual\n"
+    "Example: ctxtui show last --heaviest",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(

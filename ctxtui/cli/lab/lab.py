@@ -45,7 +45,8 @@ _LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what 
     "usable window, and what it took out that was quoted later. No model is called: answers are as recorded.\n\n"
     f"{_RULE} Without --policy, --cache and --model the usual policies are tried. NAME may have settings behind it: "
     "'budget target=80000'.\n\n\b\n"
-    "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h",
+    "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h\n"
+    "Example: ctxtui lab last --json | jq '.rows[0]'",
 )
 @click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option(

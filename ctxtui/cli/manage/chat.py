@@ -54,6 +54,7 @@ def chat(
 
     \b
     Example: ctxtui chat --continue 7f3a@12
+    Example: ctxtui chat --provider offline
     """
     session, _, number = name.rpartition("@") if "@" in name else (name, "", "")
     if number and not number.isdecimal():

@@ -25,6 +25,7 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
 
     \b
     Example: CTXTUI_USABLE_SHARE=0.8 ctxtui config --json
+    Example: ctxtui config --show
     """
     found = config_of(context)
     if as_json:

@@ -45,6 +45,7 @@ def db() -> None:
 
     \b
     Example: ctxtui db prune --older-than 30d
+    Example: ctxtui db info
     """
 
 
@@ -104,6 +105,7 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
 
     \b
     Example: ctxtui db index
+    Example: ctxtui db info
     """
 
     fields = fill_index(config_of(context).settings, anew=anew)
@@ -125,6 +127,7 @@ def backup(context: click.Context, to: Path | None, plain: bool, as_json: bool) 
 
     \b
     Example: ctxtui db backup --plain sessions.db && datasette sessions.db
+    Example: ctxtui db info
     """
     with existing(context) as store:
         made = store.backup(to or store.path.parent, plain=plain)
@@ -164,6 +167,7 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
 
     \b
     Example: ctxtui db prune --older-than 30d --dry-run
+    Example: ctxtui db info
     """
     ask = sys.stdin.isatty() and not (yes or as_json)
     there = database_of(context).exists()

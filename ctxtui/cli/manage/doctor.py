@@ -31,6 +31,7 @@ def doctor(context: click.Context, as_json: bool) -> int:
 
     \b
     Example: ctxtui doctor --json | jq '.checks[] | select(.state != "ok")'
+    Example: ctxtui doctor
     """
     config = config_of(context)
     painter = None if as_json else Painter(config.settings.glyphs)

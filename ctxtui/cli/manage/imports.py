@@ -37,6 +37,7 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
 
     \b
     Example: ctxtui import ~/.claude/projects --json | jq '.imported | length'
+    Example: ctxtui import session.jsonl
     """
     config = config_of(context)
     from ctxtui.store.store import Store

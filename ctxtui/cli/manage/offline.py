@@ -38,7 +38,8 @@ KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
     "Requests are refused where the provider would refuse them, caching and usage are accounted as the provider does, "
     "and answers are taken from what the tools returned. Free, without a key, for trying and testing agents. Ends with "
     "ctrl+c.\n\n\b\n"
-    "Example: ctxtui offline --port 4010 --fault '529;share=0.1' --seed 7",
+    "Example: ctxtui offline --port 4010 --fault '529;share=0.1' --seed 7\n"
+    "Example: ctxtui offline --port 0 --log wire/",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port (0: a free one).")
 @click.option("--as", "kind", type=click.Choice(KINDS), help="Play a local server instead.")

@@ -16,7 +16,8 @@ from ctxtui.services.recordings.open_by_name import last_here
 @click.command(
     "open",
     help=f"Open a recording on the screen; without NAME, the list of sessions.\n\nNAME is "
-    f"{NAME_HELP}. A recording that grows is followed.\n\n\b\nExample: ctxtui open session.jsonl",
+    f"{NAME_HELP}. A recording that grows is followed.\n\n\b\nExample: ctxtui open session.jsonl\n"
+    "Example: ctxtui open 7f3a",
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
 @click.pass_context
@@ -35,6 +36,7 @@ def last(context: click.Context, as_json: bool) -> Any:
 
     \b
     Example: cd my-project && ctxtui last
+    Example: ctxtui last --json
     """
     here = last_here(Path.cwd(), config_of(context).settings)
     if as_json:

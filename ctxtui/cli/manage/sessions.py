@@ -56,6 +56,7 @@ def sessions(
 
     \b
     Example: ctxtui show "$(ctxtui sessions --json | jq -r '.sessions[0].id')"
+    Example: ctxtui sessions --here --figures
     """
     settings = config_of(context).settings
     shelf = SessionLibrary(settings, Path.cwd())

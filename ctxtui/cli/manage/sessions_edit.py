@@ -1,4 +1,4 @@
-"""`ctxtui rename | tag | archive | delete`: what users do to stored sessions."""
+"""`ctxtui session rename | tag | archive | delete`: what users do to stored sessions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def rename(context: click.Context, name: str, title: str, as_json: bool) -> None
     ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
 
     \b
-    Example: ctxtui rename 8f3c "the flaky test"
+    Example: ctxtui session rename 8f3c "the flaky test"
+    Example: ctxtui session rename 8f3c ""
     """
     id_ = _stored(context, name)
     with existing(context) as store:
@@ -56,7 +57,8 @@ def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, 
     ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
 
     \b
-    Example: ctxtui tag 8f3c demo good
+    Example: ctxtui session tag 8f3c demo good
+    Example: ctxtui session tag 8f3c demo --remove
     """
     id_ = _stored(context, name)
     with existing(context) as store:
@@ -77,7 +79,8 @@ def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> Non
     """Hide a stored session from the lists; it can still be opened by its id.
 
     \b
-    Example: ctxtui archive 8f3c --undo
+    Example: ctxtui session archive 8f3c --undo
+    Example: ctxtui session archive 8f3c
     """
     with existing(context) as store:
         id_ = store.archive(name, undo=undo)
@@ -98,7 +101,8 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
     ID is a session's id or the beginning of one. A session that is not stored yet is imported first.
 
     \b
-    Example: ctxtui subscription 8f3c
+    Example: ctxtui session subscription 8f3c
+    Example: ctxtui session subscription 8f3c --undo
     """
     id_ = _stored(context, name)
     with existing(context) as store:
@@ -120,7 +124,8 @@ def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
     On a terminal it asks first; elsewhere --yes is needed.
 
     \b
-    Example: ctxtui delete 8f3c --yes
+    Example: ctxtui session delete 8f3c --yes
+    Example: ctxtui session delete 8f3c
     """
     with existing(context) as store:
         row = store.session(name)

@@ -1,4 +1,4 @@
-"""Advice as JSON: what `ctxtui why` and `ctxtui preflight` say of what would help from here on."""
+"""Advice as JSON: what `ctxtui cost --why` and `ctxtui preflight` say of what would help from here on."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     "PATH is the project's folder (this one by default). System prompt and tools are those of `ctxtui chat`; --take "
     "counts others. A model may be named by its file: a .gguf, or a folder with config.json. Sizes that contradict "
     "each other end with exit code 2, which names file, value, maximum and fix.\n\n\b\n"
-    'Example: ctxtui budget --model qwen2.5-coder:32b --task "speed up core/tree.py"',
+    'Example: ctxtui budget --model qwen2.5-coder:32b --task "speed up core/tree.py"\n'
+    "Example: ctxtui budget . --json | jq .window",
 )
 @click.argument("path", metavar="[PATH]", default=".", type=click.Path(path_type=Path))
 @click.option("--model", metavar="ID|FILE", default="", help="By default the model of a new chat.")

@@ -39,7 +39,8 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "does not, and 9 where no limit is broken but one cannot be told.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, or -. An answer whose length is not known "
     "costs at most what its request allows, or its model.\n\n\b\n"
-    "Example: ctxtui check run.jsonl --max-context 100k --max-rewrites 2 --junit report.xml",
+    "Example: ctxtui check run.jsonl --max-context 100k --max-rewrites 2 --junit report.xml\n"
+    "Example: ctxtui check runs/ --max-cost 5 --json | jq .passed",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, type=SessionName())
 @click.option("--max-context", metavar="N", help="Tokens of the largest context: 100k.")

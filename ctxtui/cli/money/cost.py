@@ -34,8 +34,10 @@ from ctxtui.views.text.table import Column, Table
     "cost",
     help="Say what sessions cost by list price: every call at its own time's rates, counted once.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, or -. What a subscription pays is another "
-    "matter; a price that nobody knows is unknown, never zero.\n\n\b\n"
-    "Example: ctxtui cost --all --by model",
+    "matter; a price that nobody knows is unknown, never zero. With --why: the bill as a sum and what would have been "
+    "cheaper (`ctxtui cost --why --help`).\n\n\b\n"
+    "Example: ctxtui cost --all --by model\n"
+    "Example: ctxtui cost session.jsonl --by tool",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
 @click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")

@@ -33,6 +33,7 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
 
     \b
     Example: git diff | ctxtui count - --model claude-sonnet-5-5
+    Example: ctxtui count docs/*.md
     """
     settings = config_of(context).settings
     troubles: list[int] = []

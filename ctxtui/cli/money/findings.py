@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     "were never called, results that nobody quoted, files read twice, a prefix that keeps changing.\n\n"
     f"NAME is {NAME_HELP}. A saving is the price tag of the edits over the next calls; with --call also what they "
     "would have saved in the recorded calls that followed. Savings overlap: what all edits save together is told, too."
-    "\n\n\b\nExample: ctxtui findings last --call 40",
+    "\n\n\b\nExample: ctxtui findings last --call 40\n"
+    "Example: ctxtui findings session.jsonl --json | jq '.findings[0]'",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(

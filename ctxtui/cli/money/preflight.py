@@ -26,7 +26,8 @@ from ctxtui.views.lists.preflight import helps as help_lines
     f"would eat.\n\nNAME is {NAME_HELP}. Growth, calls and misses per turn are those of the session so far; "
     "an agent that plays by itself has no turns, there rounds are counted (a call and its results). A range holds what "
     "comes in four of five cases.\n\n\b\n"
-    "Example: ctxtui preflight last --turns 20",
+    "Example: ctxtui preflight last --turns 20\n"
+    "Example: ctxtui preflight session.jsonl --json",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(

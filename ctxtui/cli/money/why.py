@@ -1,4 +1,4 @@
-"""`ctxtui why`: the bill as a sum, and what would have been cheaper."""
+"""`ctxtui cost --why`: the bill as a sum, and what would have been cheaper."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ LAST, YESTERDAY = "last", "yesterday"
     "why",
     help="Say why a session cost what it did: the bill as a sum, the dearest blocks, what would have been cheaper.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, `last` (this directory's newest session, the "
-    "default) or `yesterday` (all calls of that day).\n\n\b\nExample: ctxtui why last",
+    "default) or `yesterday` (all calls of that day).\n\n\b\nExample: ctxtui cost --why last\n"
+    "Example: ctxtui cost --why yesterday --json | jq .usd",
 )
 @click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)

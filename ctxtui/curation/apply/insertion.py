@@ -3,11 +3,11 @@ in front of the answers (facts §1, §4)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from itertools import chain
 from typing import Final
 
-from ctxtui.core.block import Item, Place
+from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE
 from ctxtui.curation.apply.applied import Insert, Insertion
@@ -21,7 +21,7 @@ SYSTEM = -2
 """At the end of the system prompt."""
 
 
-def placed(context: Context, wish: Insertion, gone: Container[int]) -> Insert:
+def placed(context: Context, wish: Insertion, gone: Collection[int]) -> Insert:
     """The insertion that `wish` is, with the positions in `gone` taken out."""
     if wish.at == SYSTEM:
         return _system(context, wish, gone)
@@ -30,12 +30,23 @@ def placed(context: Context, wish: Insertion, gone: Container[int]) -> Insert:
         whole = within is not None and within == context.message_at(wish.inside[1]) and within.start not in gone
         if whole and within is not None and within.headed:
             return _within(context, wish, within, gone)
-    at = slot(context, 0 if wish.at == FRONT else wish.at)
+    at = 0 if wish.at == FRONT else wish.at
+    if wish.inside is not None:
+        at = _begin(context, at, gone)
+    at = slot(context, at, gone if wish.inside is not None else ())
     return Insert(at, _message(context, wish, "user"), wish.edit)
 
 
-def slot(context: Context, position: int) -> int:
-    """The first position from `position` on where a new message may begin; the context's length for its end."""
+def _begin(context: Context, at: int, gone: Container[int]) -> int:
+    """Where a message begins of which nothing is left in front of position `at`; else that position."""
+    within = context.message_at(at)
+    before = range(within.start if within is not None else at, at)
+    return before.start if all(p in gone or context.items[p].block.kind == HEADER for p in before) else at
+
+
+def slot(context: Context, position: int, gone: Collection[int] = ()) -> int:
+    """The first position from `position` on where a new message may begin; the context's length for its end. What is in
+    `gone` is in nobody's way."""
     messages = context.messages
     if not messages:
         return len(context)
@@ -45,24 +56,35 @@ def slot(context: Context, position: int) -> int:
         first = 0
     else:
         first = context.message_of[position] + (messages[context.message_of[position]].start < position)
-    for index in chain(range(first, len(messages) + 1), range(first - 1, -1, -1)):
-        if _free(context, index):
+    ahead, back = range(first, len(messages) + 1), range(first - 1, -1, -1)
+    # A summary stands as near as it may to what it replaces; what is new otherwise never in front of its place.
+    order = chain(ahead, back) if not gone else sorted((*ahead, *back), key=lambda index: abs(index - first))
+    for index in order:
+        if _free(context, index, gone):
             return messages[index].start if index < len(messages) else len(context)
     return len(context)
 
 
-def _free(context: Context, index: int) -> bool:
+def _free(context: Context, index: int, gone: Container[int]) -> bool:
     """Whether a user's message may stand in front of message `index`."""
     messages = context.messages
-    if context.open_before[index]:
+    end = messages[index].start if index < len(messages) else len(context)
+    if context.open_before[index] and any(
+        call < end <= answer and call not in gone for call, (answer, *_) in context.partners.items()
+    ):
         return False
-    before = messages[index - 1].role if index else ""
-    after = messages[index].role if index < len(messages) else ""
-    if before in ASSISTANT and after in ASSISTANT:
-        return False
+
+    def left(message: Message) -> bool:
+        return any(p not in gone for p in range(message.start, message.stop))
+
+    before = next((one for one in reversed(messages[:index]) if left(one)), None)
+    after = next((one for one in messages[index:] if left(one)), None)
+    if before is not None and after is not None and before.role in ASSISTANT and after.role in ASSISTANT:
+        # What went from between them parts them already.
+        return before.stop < after.start
     # Leading system messages of Chat are its system prompt; Anthropic's must be followed by the assistant.
-    return not (before == "system" and context.dialect != CHAT) and not (
-        after in ("system", "developer") and context.dialect == CHAT
+    return not (before is not None and before.role == "system" and context.dialect != CHAT) and not (
+        after is not None and after.role in ("system", "developer") and context.dialect == CHAT
     )
 
 

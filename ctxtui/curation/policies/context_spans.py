@@ -8,12 +8,13 @@ from typing import Final, NamedTuple
 from ctxtui.core import block
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import SUMMARIZE
-from ctxtui.curation.context import Context
-from ctxtui.curation.extractive_summary import facts, told
 from ctxtui.curation.policies.situation import PolicyContext, edit
+from ctxtui.curation.record_summary import length_for, summary
+from ctxtui.curation.summary_request import needed
 
 _REMEMBERED: Final = 64
-"""Stretches of a context whose facts are remembered."""
+"""Stretches of a context whose summaries are remembered."""
+LENGTH_NOTE: Final = "tokens of a summary at most; 0: a fifth of what it replaces, 200 to 2,000"
 
 
 def free_runs(situation: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
@@ -33,19 +34,29 @@ def free_runs(situation: PolicyContext, author: str, start: int, stop: int) -> l
 
 
 def summarised(
-    situation: PolicyContext, author: str, start: int, stop: int, what: str, text: str = "", *, again: bool = False
+    situation: PolicyContext,
+    author: str,
+    start: int,
+    stop: int,
+    what: str,
+    text: str = "",
+    *,
+    again: bool = False,
+    length: int = 0,
 ) -> Iterator[Edit]:
-    """One summary for each stretch between two positions that is larger than its summary. With `again` it takes in
-    what the policy has summarised before: one summary then stands for several."""
+    """One summary for each stretch between two positions that is larger than its summary: `text`, or one of `length`
+    tokens at most (0: by what it replaces). With `again` it takes in what the policy has summarised before: one summary
+    then stands for several."""
     for run in (
         _runs_with_summaries(situation, author, start, stop) if again else free_runs(situation, author, start, stop)
     ):
         said = _summaries_in(situation, author, run) if again else []
         if len(said) == 1 and not any(map(situation.stands, run)):
             continue
-        words = text or _facts_of(situation.context, run, what)
-        before = sum(tokens_of(situation, str(one.given.get("text") or "")) for one in said)
-        if sum(map(situation.size, run)) + before > tokens_of(situation, words):
+        size = sum(map(situation.size, run))
+        size += sum(tokens_of(situation, str(one.given.get("text") or "")) for one in said)
+        words = text or summary_of(situation, run, what, length_for(size, length))
+        if words and size > tokens_of(situation, words):
             yield edit(situation, author, SUMMARIZE, run, {"text": words})
 
 
@@ -85,14 +96,15 @@ def _summaries_in(situation: PolicyContext, author: str, run: Sequence[int]) -> 
     return [one.edit for one in _own_summaries(situation, author) if one.positions & here]
 
 
-def _facts_of(context: Context, run: Sequence[int], what: str) -> str:
-    """The facts of a stretch as text; of the same one they are drawn once while many policies are tried."""
-    key, known = (what, tuple(run)), context.said.summaries
+def summary_of(situation: PolicyContext, run: Sequence[int], what: str, limit: int) -> str:
+    """The summary of a stretch; of the same one it is drawn once while many policies are tried."""
+    key, known = (what, limit, tuple(run)), situation.context.said.summaries
     words = known.get(key)
     if words is None:
         if len(known) >= _REMEMBERED:
             known.clear()
-        words = known[key] = told(facts(context, run), what)
+        keep = needed(situation.literals, run) if situation.literals is not None else ()
+        words = known[key] = summary(situation.context, run, limit, situation.count, what, keep)
     return words
 
 

@@ -140,9 +140,10 @@ class AgentTools:
 
 
 def wanted_of(definitions: Iterable[Json], wanted: str) -> list[Json]:
-    """Those of the tools `definitions` whose names fit a name or pattern in `wanted` ("": all)."""
-    patterns = wanted.split()
-    return [one for one in definitions if not patterns or any(fnmatchcase(_name(one), each) for each in patterns)]
+    """Those of the tools `definitions` whose names fit a name or pattern in `wanted` ("": all), in each of its lists
+    where there are several (``&`` between: a project's is beside the user's)."""
+    lists = [patterns for part in wanted.split("&") if (patterns := part.split())]
+    return [one for one in definitions if all(any(fnmatchcase(_name(one), each) for each in some) for some in lists)]
 
 
 def _name(definition: Json) -> str:
@@ -175,7 +176,8 @@ def tools_for(
     wrongly, `NotFound` for one that is wanted and not there."""
     settings = config.settings
     leave = ServerLeave(data_dir(settings.data_dir))
-    pool = ServerPool(servers(config, cwd), leave, log_dir() / "mcp", wanted=settings.mcp_servers)
+    logs, plain = log_dir() / "mcp", settings.key_over_http
+    pool = ServerPool(servers(config, cwd), leave, logs, wanted=settings.mcp_servers, key_over_http=plain)
     commands = AgentCommands(cwd, settings, outside.keep)
 
     def known() -> dict[str, str]:

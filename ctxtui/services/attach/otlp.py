@@ -20,6 +20,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.pricing.price import price_call
+from ctxtui.providers.endpoint import is_loopback, is_plain
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import prices_for
@@ -56,18 +57,13 @@ def headers_of(url: str, settings: Settings, env: Mapping[str, str]) -> dict[str
     name = next((one for one in _HEADERS if env.get(one)), "")
     pairs = (pair.partition("=") for pair in env.get(name, "").split(",") if pair.strip())
     found = {unquote(key.strip()): unquote(value.strip()) for key, _, value in pairs}
-    if found and url.startswith("http:") and not _is_here(url) and not settings.key_over_http:
+    if found and is_plain(url, key_over_http=settings.key_over_http):
         raise BadConfig(
             f"{name} would go over plain http to another machine",
             place="--otlp",
             way_out="use https, or set key_over_http = true in your own configuration",
         )
     return found
-
-
-def _is_here(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
@@ -136,7 +132,7 @@ class Exporter(Struct):
         own = {"Content-Type": "application/x-protobuf", "User-Agent": "ctxtui"}
         request = urllib.request.Request(self.url, body, {**own, **self._headers}, method="POST")
         handlers: list[urllib.request.BaseHandler] = [_Stay()]
-        if _is_here(self.url):
+        if is_loopback(self.url):
             handlers.append(urllib.request.ProxyHandler({}))
         try:
             with urllib.request.build_opener(*handlers).open(request, timeout=_SECONDS) as answer:

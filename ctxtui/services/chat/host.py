@@ -284,13 +284,6 @@ class Host:
         """What the provider's rate limits left at the last answer, the tightest first."""
         return self.line.headroom if self.line is not None else ()
 
-    async def counted(self, draft: Draft) -> int | None:
-        """The input tokens of `draft` as the provider counts them; None where it does not say. Raises
-        `ProviderError`."""
-        from ctxtui.providers.token_counting import counted
-
-        return await counted(self.line, draft.body) if self.line is not None else None
-
     def change_model(self, model: str) -> None:
         """Go on with another model of the same provider, from the next request on. Raises `BadConfig` where a window
         in the settings does not fit it."""

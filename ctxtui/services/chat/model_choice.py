@@ -23,6 +23,7 @@ from ctxtui.providers.endpoint import (
     Endpoint,
     headers_for,
     is_loopback,
+    is_plain,
     key_for,
 )
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, keeps_to_itself
@@ -82,7 +83,7 @@ def _addressed(found: ChatModel, env: Mapping[str, str], *, key_over_http: bool)
     address = env.get(variable, "").strip()
     if not address or found.endpoint.base_url:
         return found
-    plain = _is_plain(address, key_over_http=key_over_http)
+    plain = is_plain(address, key_over_http=key_over_http)
     endpoint = dataclasses.replace(found.endpoint, base_url=address, key="" if plain else found.endpoint.key)
     return replace(found, endpoint=endpoint, why=f"{found.why}; {variable} names the address{_PLAIN if plain else ''}")
 
@@ -93,16 +94,11 @@ def _with_headers(found: ChatModel, env: Mapping[str, str], *, key_over_http: bo
     headers = headers_for(endpoint.name, env)
     if not headers:
         return found
-    if _is_plain(endpoint.base_url, key_over_http=key_over_http):
+    if is_plain(endpoint.base_url, key_over_http=key_over_http):
         return replace(found, why=f"{found.why}; {variable} is not sent over plain http")
     names = ", ".join(name for name, _ in headers)
     why = f"{found.why}; {variable} adds {names}"
     return replace(found, endpoint=dataclasses.replace(endpoint, headers=headers), why=why)
-
-
-def _is_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key would go there over plain http, which nobody asked for."""
-    return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 
 async def _with_model(found: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
@@ -140,7 +136,7 @@ async def _compatible(
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
     key = key_for("anthropic" if dialect == ANTHROPIC else "openai", env)
-    plain = key and _is_plain(url, key_over_http=key_over_http)
+    plain = key and is_plain(url, key_over_http=key_over_http)
     server = await look_at(url, env)
     kind = server.endpoint.kind if server is not None else ""
     local = server is not None or is_loopback(url)

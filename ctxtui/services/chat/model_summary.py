@@ -32,12 +32,13 @@ _WORDS: Final = frozenset({"text", "output_text"})
 
 class SummaryPart(Struct, frozen=True):
     """What is to be summarized: the blocks at `positions` of `context`, under the headings `sections`, with the
-    literals `keep` word for word."""
+    literals `keep` word for word, in about `length` tokens (0: as long as it takes)."""
 
     context: Context
     positions: Sequence[int]
     sections: Sequence[str] = ()
     keep: Sequence[str] = ()
+    length: int = 0
 
 
 class Summary(Struct, frozen=True):
@@ -72,7 +73,7 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
         # Nothing of it is read again: writing it to the cache would only cost.
         bare = {key: value for key, value in params.items() if key != "cache_control"}
         talk = begin(Tree(), ConversationStart(dialect, bare, (), SYSTEM))
-        talk.say(outside(part.context, part.positions, part.sections, part.keep))
+        talk.say(outside(part.context, part.positions, part.sections, part.keep, part.length))
         return talk.draft().body
     if own.applied.refused:
         raise RequestRefused(own.applied.refused, way_out="revert the edit")
@@ -82,7 +83,7 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
     talk = go_on(tree, tree.extend(ROOT, leaving(own.applied)), dialect, params)
     if talk.open_calls():
         raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
-    talk.say(inside(part.context, part.positions, part.sections, part.keep))
+    talk.say(inside(part.context, part.positions, part.sections, part.keep, part.length))
     body = talk.draft().body
     violations = check(dialect, body)
     if violations:

@@ -160,6 +160,13 @@ def _continue(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(_moved(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",))
 
 
+def _goose(env: Env) -> Iterator[RecordingPlace]:
+    root = env.get("GOOSE_PATH_ROOT")
+    data = Path(root) / "data" if root else _moved(env, "XDG_DATA_HOME", ".local", "share") / "goose"
+    # Its logs of the newest requests (`llm_request.*.jsonl`) are of the same calls.
+    yield RecordingPlace(data / "sessions", "sessions.db", database=True)
+
+
 def _copilot_cli(env: Env) -> Iterator[RecordingPlace]:
     homes = [_moved(env, "COPILOT_HOME", ".copilot")]
     if env.get("XDG_STATE_HOME") and not env.get("COPILOT_HOME"):
@@ -259,6 +266,10 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="continue", source="continue cli", places=_continue, variables=("CONTINUE_GLOBAL_DIR",),
         commands=frozenset({"cn"}), packages=("@continuedev/cli",),
+    ),
+    KnownClient(
+        name="goose", source="goose", places=_goose, variables=("GOOSE_PATH_ROOT", "XDG_DATA_HOME"), copies=True,
+        commands=frozenset({"goose"}), packages=("@aaif/goose",),
     ),
     KnownClient(
         name="copilot-cli", source="copilot cli", places=_copilot_cli, variables=("COPILOT_HOME",), copies=True,

@@ -148,6 +148,15 @@ def _either(one: bool, other: bool) -> bool:
     return one or other
 
 
+def _both(one: bool, other: bool) -> bool:
+    return one and other
+
+
+def _fewer(one: str, other: str) -> str:
+    """The names that fit both lists of patterns, of which an empty one is all."""
+    return f"{one} & {other}" if one.strip() and other.strip() else one or other
+
+
 _THEME: Final = _about(_choice("auto", "dark", "light", "mono"), "colours of the screen")
 _GLYPHS: Final = _about(
     _choice("auto", "unicode", "ascii"), "signs of the screen; auto: ascii where the terminal is not UTF-8"
@@ -157,7 +166,7 @@ _HORIZON: Final = _about(_whole(1, 10_000), "calls ahead over which what would h
 _FOLLOW: Final = _about(_flag, "whether a recording that grows is followed")
 _TIPS: Final = _about(_flag, "whether the first session that is opened begins with six tips", user_only=True)
 _LIVE: Final = _about(_between(1, 86400), "a file written within so many seconds is marked live")
-_INDEX: Final = _about(_flag, "whether the full-text index is filled while the screen runs")
+_INDEX: Final = _about(_flag, "whether the full-text index is filled while the screen runs", tighter=_both)
 _CLIENTS: Final = _about(
     _clients, "false for each client whose sessions are not looked for, see docs/clients.md", user_only=True, table=True
 )
@@ -178,6 +187,10 @@ _PRICES: Final = _about(_prices, "USD per million tokens by model, over the pric
 _PROFILE: Final = _about(_text, "a TOML file of policies for chats; they only propose until it says armed = true")
 _PHASES: Final = _about(_text, "what phases begin by: turn, epoch, call, or an expression; empty: your notes")
 _SECTIONS: Final = _about(_text, "sections of a summary that a model writes, with `;` between; empty: the usual ones")
+_SUMMARY_TOKENS: Final = _about(
+    _whole(0, 100_000),
+    "tokens of a summary at most; 0: a fifth of what it replaces, 200 to 2,000 (a model: as it likes)",
+)
 _LABELS: Final = _about(_labels, "rules that split blocks into labelled segments, see docs/labels.md", table=True)
 _SMALL: Final = _about(_whole(0, 10_000_000), "a project of at most so many tokens is loaded whole, if it fits")
 _MEDIUM: Final = _about(
@@ -194,9 +207,11 @@ _MEMORY: Final = _about(_text, "folder in which a chat's agent keeps memory; emp
 _MEMORY_TOKENS: Final = _about(_whole(100, 10_000_000), "tokens that memory may take in all", tighter=_lower)
 _MEMORY_PLACE: Final = _about(_choice("start", "end"), "where memory stands in a chat's context")
 _MEMORY_FILES: Final = _about(_choice("all", "relevant"), "memory that is put in: all of it, or what fits the message")
-_INSTRUCTIONS: Final = _about(_flag, "whether a chat's agent reads CLAUDE.md and AGENTS.md")
+_INSTRUCTIONS: Final = _about(_flag, "whether a chat's agent reads CLAUDE.md and AGENTS.md", tighter=_both)
 _TOOLS: Final = _about(
-    _text, "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all"
+    _text,
+    "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all",
+    tighter=_fewer,
 )
 _SERVERS: Final = _about(
     _text,
@@ -274,6 +289,7 @@ class Settings:
     phases: str = field(default="", metadata=_PHASES)
     profile: str = field(default="", metadata=_PROFILE)
     summary_sections: str = field(default="", metadata=_SECTIONS)
+    summary_tokens: int = field(default=0, metadata=_SUMMARY_TOKENS)
     small_project: int = field(default=20_000, metadata=_SMALL)
     medium_project: int = field(default=50_000, metadata=_MEDIUM)
     whole_file: int = field(default=2_000, metadata=_WHOLE_FILE)

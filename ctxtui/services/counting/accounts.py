@@ -21,6 +21,7 @@ from ctxtui.analysis.read.searches import Searches, unseen
 from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
+from ctxtui.core.tool_calls import telling
 from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
@@ -28,7 +29,6 @@ from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.views.model.block_cache import Readings
-from ctxtui.views.model.preview import telling
 from ctxtui.wire.request import Request
 
 _ELSEWHERE: Final = frozenset({"previous_response_id", "conversation"})

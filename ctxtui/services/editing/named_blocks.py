@@ -42,7 +42,7 @@ def position_of(context: Context, name: str) -> int:
     found = [at for at, item in enumerate(context.items) if item.block.digest.startswith(digest)]
     digests = {context.items[at].block.digest for at in found}
     if len(digest) < _LEAST or not digests:
-        raise NotFound(f"no block {name!r} in this context", way_out="`ctxtui stage NAME --blocks` names them")
+        raise NotFound(f"no block {name!r} in this context", way_out="`ctxtui edits stage NAME --blocks` names them")
     if len(digests) > 1:
         raise Several(f"{name!r} names {len(digests)} blocks", way_out="more letters of the digest")
     exact = next((at for at in found if context.target(at).occurrence == nth), None)

@@ -7,11 +7,12 @@ before the model again.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -22,6 +23,9 @@ from ctxtui.core.errors import CtxtuiError, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.views.text import safe_text
+
+_OURS: Final = re.compile(r" -m ctxtui (?:edits )?pins ")
+"""In the command of a hook that ctxtui installed, in this version or before."""
 
 SETTINGS = Path(".claude") / "settings.local.json"
 """Where Claude Code reads a person's own settings of a project."""
@@ -65,7 +69,7 @@ def as_text(pins: Iterable[Pinned]) -> str:
 def command(session: str) -> str:
     """The shell command that the hook runs. Claude Code runs it in the project's folder, from which nothing may be
     imported (``-P``)."""
-    return f"{shlex.quote(sys.executable)} -P -m ctxtui pins {shlex.quote(session)}"
+    return f"{shlex.quote(sys.executable)} -P -m ctxtui edits pins {shlex.quote(session)}"
 
 
 def hooked(settings: dict[str, Any], run: str) -> dict[str, Any]:
@@ -82,7 +86,7 @@ def hooked(settings: dict[str, Any], run: str) -> dict[str, Any]:
 
 def _is_ours(entry: Any) -> bool:
     inner = entry.get("hooks") if isinstance(entry, dict) else None
-    return any(isinstance(one, dict) and " -m ctxtui pins " in str(one.get("command")) for one in inner or ())
+    return any(isinstance(one, dict) and _OURS.search(str(one.get("command"))) for one in inner or ())
 
 
 def settings_of(folder: Path) -> dict[str, Any]:

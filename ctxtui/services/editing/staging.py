@@ -18,12 +18,14 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
+from ctxtui.curation.edits_from_selection import SummaryTerms
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.price.rest_of_session import RestOfSession
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
+from ctxtui.curation.summary_request import needed
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.later_calls import rest_under
 from ctxtui.services.editing.next_request import Next
@@ -31,6 +33,7 @@ from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.editing.request_counts import RequestCounts
 from ctxtui.services.study.study import Study
+from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
@@ -387,6 +390,16 @@ class StagingArea:
             size=under.whole + under.back if under is not None else None,
             count=lambda block: sizes(block) or 0,
         )
+
+    def summary_terms(self, scene: Scene, length: int) -> SummaryTerms:
+        """How a summary without a model is made of the context shown, in `length` tokens at most (0: by its size)."""
+        book, known = self.study.book, self.literals
+        measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
+
+        def keep(positions: Sequence[int]) -> Sequence[str]:
+            return needed(known, positions) if known is not None else ()
+
+        return SummaryTerms(lambda block: round(tokens(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""

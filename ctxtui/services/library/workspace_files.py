@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.analysis.content.duplicates import WORKSPACE, DuplicateFinder, Repeat, standing
-from ctxtui.analysis.content.file_accesses import Touch
 from ctxtui.analysis.content.near_duplicates import LEAST, contained
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import read
+from ctxtui.core.file_accesses import Touch
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 

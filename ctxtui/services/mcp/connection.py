@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.providers.bounded_answers import bind
+from ctxtui.providers.endpoint import is_loopback, is_plain
 from ctxtui.services.config.environment import handed_on
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
@@ -90,10 +91,18 @@ class ServerFailed(CtxtuiError):
 
 
 class ServerConnection:
-    """The way to `server`. Its standard error goes to the file `log`; `changed` is called when its `state` changes. For
-    one event loop; who waits for a call and is cancelled has the server told so."""
+    """The way to `server`. Its standard error goes to the file `log`; `changed` is called when its `state` changes. Its
+    headers go over plain http to another machine only with `key_over_http`. For one event loop; who waits for a call
+    and is cancelled has the server told so."""
 
-    def __init__(self, server: McpServer, log: Path, changed: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        server: McpServer,
+        log: Path,
+        changed: Callable[[], object] = lambda: None,
+        *,
+        key_over_http: bool = False,
+    ) -> None:
         self.server = server
         self.state = ServerState.STOPPED
         self.why = ""
@@ -104,6 +113,7 @@ class ServerConnection:
         self._log = log
         self._locked = ""
         self._changed = changed
+        self._key_over_http = key_over_http
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
         self._end = asyncio.Event()
@@ -225,6 +235,11 @@ class ServerConnection:
         from mcp import Client
 
         server = self.server.filled(os.environ)
+        if server.headers and is_plain(server.url, key_over_http=self._key_over_http):
+            raise BadConfig(
+                "its headers would go over plain http to another machine",
+                way_out="use https, or set key_over_http = true in your own configuration",
+            )
         if server.sse:
             from mcp.client.sse import sse_client
 
@@ -260,7 +275,9 @@ class ServerConnection:
         import httpx2
 
         hooks = {"response": [self._answered]}
-        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
+        # A proxy of the environment has no business between two programs of this machine.
+        environment = not is_loopback(self.server.filled(os.environ).url)
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks, trust_env=environment)
 
     async def _answered(self, response: Response) -> None:
         """Of an answer over HTTP, whether it wants a sign-in: what is raised later does not say so."""

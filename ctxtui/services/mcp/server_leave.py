@@ -14,7 +14,7 @@ from ctxtui.core.errors import Unreadable
 from ctxtui.services.config.mcp_servers import McpServer
 
 FILE: Final = "mcp-allowed.json"
-"""In the user's data folder: digest of a server -> what it was."""
+"""In the user's data folder: digest of a server -> its name and file, not what it is given: that may hold keys."""
 
 
 class ServerLeave:
@@ -30,7 +30,7 @@ class ServerLeave:
 
     def give(self, server: McpServer) -> None:
         """The user says that `server` may be started. Raises `Unreadable` where that cannot be written."""
-        told = {"name": server.name, "place": server.place, "what": server.told}
+        told = {"name": server.name, "place": server.place}
         beside = self._path.with_suffix(f".{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

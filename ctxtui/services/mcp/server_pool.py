@@ -21,7 +21,8 @@ from ctxtui.services.mcp.server_leave import ServerLeave
 class ServerPool:
     """The `servers` that are configured; their logs go into the folder `logs`. `wanted` are names or patterns of those
     that start by themselves, with blanks between ("": those that are enabled). `changed` is called when one of them
-    starts, is ready or fails. For one event loop. Raises `NotFound` for a wanted name that no server has."""
+    starts, is ready or fails; `key_over_http` is the setting. For one event loop. Raises `NotFound` for a wanted name
+    that no server has."""
 
     def __init__(
         self,
@@ -30,10 +31,14 @@ class ServerPool:
         logs: Path,
         changed: Callable[[], object] = lambda: None,
         wanted: str = "",
+        *,
+        key_over_http: bool = False,
     ) -> None:
         self.leave = leave
         self.known = {
-            server.name: ServerConnection(server, logs / f"{_plain(server.name)}-{os.getpid()}.log", changed)
+            server.name: ServerConnection(
+                server, logs / f"{_plain(server.name)}-{os.getpid()}.log", changed, key_over_http=key_over_http
+            )
             for server in servers
         }
         self._wanted = wanted.split()

@@ -36,10 +36,10 @@ def _take(place: Path, top: Path, found: dict[str, str], depth: int) -> None:
     except (OSError, RuntimeError):
         return
     path = real.relative_to(top).as_posix()
-    if not text or path in found or text in found.values():
+    if not text or path in found or text in found.values() or (depth and is_private(path)):
         return
     found[path] = text
     for names in mentions(text) if depth < _DEEP else ():
         for name in names:
-            if not is_private(name) and not name.startswith(("/", "~")):
+            if not name.startswith(("/", "~")):
                 _take((place.parent / name).resolve(), top, found, depth + 1)

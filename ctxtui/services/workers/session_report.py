@@ -82,7 +82,7 @@ def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findi
 
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")
 """What the cache missed, and why."""
-STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui why says it without one")
+STATEMENT: Final = Report("statement", _statement, "adds up the bill", "ctxtui cost --why says it without one")
 """The session's bill."""
 GROWTH: Final = Report("growth", _growth, "measures growth", "ctxtui growth says it without one")
 """How the context of a thread grew, and where that leads."""

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from ctxtui.core.errors import CtxtuiError, InUse
+from ctxtui.store.cache import name_of_stored
 from ctxtui.store.leases import every_living, in_use, refuse_in_use
 from ctxtui.store.notes import forget_words
 from ctxtui.store.rows import py_text, sql_text
@@ -72,9 +73,19 @@ def _delete(conn: sqlite3.Connection, keys: list[int]) -> None:
         held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))
         blocks.update(block for (block,) in held)
         forget_words(conn, key)
+        _forget_summaries(conn, key)
         conn.execute("DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE key = ?)", (key,))
         conn.execute("DELETE FROM sessions WHERE key = ?", (key,))
     collect(conn, sorted(blocks))
+
+
+def _forget_summaries(conn: sqlite3.Connection, key: int) -> None:
+    """They quote the session's first message."""
+    (id_,) = conn.execute("SELECT id FROM sessions WHERE key = ?", (key,)).fetchone()
+    paths = conn.execute("SELECT path FROM sources WHERE session = ?", (key,)).fetchall()
+    for table in ("file_summaries", "glances"):
+        named = [*paths, (sql_text(name_of_stored(py_text(id_))),)]
+        conn.executemany(f"DELETE FROM {table} WHERE path = ?", named)
 
 
 def older(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:

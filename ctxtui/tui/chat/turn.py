@@ -12,7 +12,6 @@ from textual.timer import Timer
 from ctxtui.agent import progress as mo
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.tools import command_tool
-from ctxtui.core.errors import ProviderError
 from ctxtui.core.session import MAIN
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.tui.chat.state import ChatController, ChatState
@@ -65,7 +64,6 @@ class TurnController(ChatController):
         self._waiting_for_frame: list[ChatNews] | None = None
         """What is heard once the last words of an answer are painted; None: nothing waits for that."""
         self._draft_sent: Draft | None = None
-        self._drafted_last: Draft | None = None
 
     def facts(self) -> set[str]:
         """Whether a turn runs."""
@@ -132,23 +130,11 @@ class TurnController(ChatController):
         }
 
     def _drafted(self, moment: mo.Drafted) -> None:
-        self._drafted_last = moment.draft
         self._note("looking at the request")
 
     def _held(self, moment: mo.RequestHeld) -> None:
         self._note(f"held before sending: {moment.reason}", "held")
         self.state.tells.held.emit()
-        if self._drafted_last is not None:
-            self.access.run(self._count_held(self._drafted_last, moment.reason), "counting held")
-
-    async def _count_held(self, draft: Draft, reason: str) -> None:
-        """A held request has the time to be counted by its provider."""
-        try:
-            exact = await self.host.counted(draft)
-        except ProviderError:
-            return
-        if exact is not None and self.state.status == "held" and draft is self._drafted_last:
-            self._note(f"held before sending: {exact:,} tokens, the provider counts; {reason}", "held")
 
     def _sent(self, moment: mo.RequestSent) -> None:
         self._draft_sent = moment.draft

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.edit import Edit, Target
+from ctxtui.providers.endpoint import is_keyed
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -133,6 +135,7 @@ class EditAnswers:
                 repairs=max(0, staging.repairs - before.repairs),
                 left=left,
                 why=why,
+                keyed=is_keyed(os.environ),
             )
             if what.needless:
                 self._waits = None

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.tui.commands.command import Command, Situation
 from ctxtui.tui.commands.everywhere import Back
-from ctxtui.tui.commands.situation import ASKING, MARKED, RUNNING, SEARCHING, SEEKING, STAGED, TALKING
+from ctxtui.tui.commands.situation import ASKING, KEYED, MARKED, RUNNING, SEARCHING, SEEKING, STAGED, TALKING
 from ctxtui.tui.inspector.commands import GoToCall, Home, LeaveOpen, NextCall, NextEvent, OpenBlock, ShowAll
 from ctxtui.tui.inspector.controllers.diff import DiffBefore
 from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, Undo, When
@@ -15,6 +15,7 @@ from ctxtui.tui.inspector.controllers.fork import TalkHere
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, Widen
 from ctxtui.tui.inspector.controllers.search import NextHit, Search, SearchExpression
 from ctxtui.tui.inspector.controllers.staging import Breakpoint, Drop, Externalize, Pin, Summarize, TruncateBlock
+from ctxtui.tui.inspector.controllers.summaries import WriteSummary
 from ctxtui.tui.lists.registry import ShowBill, ShowHeaviest, ShowMisses
 from ctxtui.tui.widgets.keyline import Key
 
@@ -24,9 +25,9 @@ GOING: Final[tuple[type[Command], ...]] = (
 )  # fmt: skip
 """What one looks round with."""
 MARKING: Final[tuple[type[Command], ...]] = (
-    Drop, TruncateBlock, Summarize, Externalize, Pin,
+    Drop, TruncateBlock, WriteSummary, Summarize, Externalize, Pin,
 )  # fmt: skip
-"""What is done to marked blocks, before the key that is rid of them."""
+"""What is done to marked blocks, before the key that is rid of them; without a key of a provider a model comes last."""
 WIDENING: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint)
 """What else is done with marks."""
 APPLYING: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks)
@@ -64,12 +65,13 @@ def keys(
         yield from _typing(facts, able, talking=TALKING in facts, choice=choice, esc=esc)
         return
     marked, staged = MARKED in facts, STAGED in facts
-    doing = [*_SPECIAL, *((*MARKING, *WIDENING) if marked else ()), *(APPLYING if staged else ()), *first, *GOING]
+    marking = [each for each in MARKING if each is not WriteSummary or KEYED in facts] if marked else []
+    doing = [*_SPECIAL, *marking, *(WIDENING if marked else ()), *(APPLYING if staged else ()), *first, *GOING]
     named = [each for each in dict.fromkeys([*doing, *can]) if each in can and each.label and not each.always]
     if at.pane in _ON_PANES:
         yield from (*_ON_PANES[at.pane], Key("tab", "next pane", "pane"))
     # Elsewhere the way out comes first.
-    behind = sum(each in MARKING for each in named) if marked else 0
+    behind = sum(each in marking for each in named)
     escape = _escape(facts)
     shown = [_key(each, top) for each in named]
     yield from (*shown[:behind], *escape, *shown[behind:])

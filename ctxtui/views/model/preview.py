@@ -7,21 +7,14 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, UNREADABLE
-from ctxtui.core.block_content import BlockContent, Media, arguments_value
-from ctxtui.core.canonical import Json, loads, text_of
+from ctxtui.core.block_content import BlockContent, Media
+from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.tool_calls import output_of, telling
 from ctxtui.views.text import safe_text
 
-_UNWRAPPED: Final = 1 << 18
-"""Characters of JSON around an output that are read for a row."""
 LIMIT: Final = 400
 """Characters of a one-line text: more than the widest row shows."""
-
-_TELLING: Final = (
-    "command", "cmd", "file_path", "path", "notebook_path", "filename", "pattern", "query", "url", "skill",
-    "description", "prompt", "title", "name", "subject", "message", "input", "code", "text",
-)  # fmt: skip
-"""The argument that says most about a call, first of these that is there."""
 
 ASKED: Final = 44
 """Characters of a call's words before its result."""
@@ -29,18 +22,6 @@ _SHELLS: Final = frozenset({"exec_command", "shell", "shell_command", "local_she
 """Codex's names for the one tool that runs a command: rows say ``$``."""
 
 _NUMBERED: Final = r"^\s*\d+(?:→|\t)"
-# What some clients put before a command's output: its ids, times, exit code.
-_PREAMBLE: Final = (
-    r"\A(?:(?:Chunk ID|Wall time|Process exited with code|Process running with|Exit code|Original token count|"
-    r"Total output lines|Session ID|Duration|Command|Status)\b[^\n]*\n)+(?:Output:[ \t]*\n?)?"
-    r"(?:Total output lines: \d+\n\n?)?"
-)
-_EXIT: Final = r"(?:Process exited with code|Exit code:?) *(-?\d+)"
-_WRAPPED: Final = r'\A\{"output":'
-
-_PATCHED: Final = r"(?m)^\*\*\* (?:Update|Add|Delete) File: (.+)$"
-
-
 _FILE: Final = r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(?: form="(signatures)")?>\n'
 """What stands in front of a file that ctxtui itself put into a context."""
 
@@ -55,13 +36,6 @@ class Preview(NamedTuple):
     loud: bool = False
     failed: bool = False
     asked: str = ""
-
-
-def short_path(path: str, cwd: str) -> str:
-    """`path` as seen from the session's directory."""
-    if cwd and path.rstrip("/") == cwd.rstrip("/"):
-        return "."
-    return path.removeprefix(cwd.rstrip("/") + "/") if cwd else path
 
 
 def short_tool(name: str) -> str:
@@ -126,45 +100,12 @@ def _described(value: Json) -> str:
     return about if isinstance(about, str) else text_of(value)
 
 
-def telling(got: BlockContent, cwd: str = "") -> str:
-    """The argument of a call that says most about it; all of them as JSON where none is known."""
-    given = arguments_value(got) if got.arguments else {}
-    if isinstance(given, str):
-        patched = re.findall(_PATCHED, given[:100_000])
-        return ", ".join(short_path(path, cwd) for path in patched) if patched else given
-    if not isinstance(given, Mapping):
-        return text_of(given)
-    for key in _TELLING:
-        words = given.get(key)
-        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-            return _shell(words)
-        if isinstance(words, str) and words:
-            patched = re.findall(_PATCHED, words[:100_000]) if "*** " in words[:4096] else []
-            return ", ".join(patched) if patched else short_path(words, cwd)
-    return _first_of_many(given) if given else ""
-
-
-def _first_of_many(given: Mapping[str, Json]) -> str:
-    """Of a list of things (todos, edits) the first one's words; else everything as JSON."""
-    for items in given.values():
-        if isinstance(items, list) and items and isinstance(items[0], Mapping):
-            words = next((word for word in items[0].values() if isinstance(word, str) and len(word) > 2), "")
-            if words:
-                return words + (f" (+{len(items) - 1})" if len(items) > 1 else "")
-    return text_of(given)
-
-
-def _shell(words: list[str]) -> str:
-    # ["bash", "-lc", "script"]: the script is what was run.
-    return words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else " ".join(words)
-
-
 def _result(got: BlockContent) -> tuple[str, bool]:
     """A result's line, and whether it says that something failed."""
     # Imported here: its patterns take longer to compile than the first frame has.
     from ctxtui.views.model.test_verdict import verdict
 
-    text, failed = _output(got.text)
+    text, failed = output_of(got.text)
     said = verdict(text)
     if said:
         return _line(said), failed or got.is_error
@@ -173,24 +114,6 @@ def _result(got: BlockContent) -> tuple[str, bool]:
     if got.media and not got.text.strip():
         line = _line(media_line(got.media[0]))
     return line or _line(text), failed or got.is_error
-
-
-def _output(text: str) -> tuple[str, bool]:
-    """What a command printed, without what its client wrote before it; whether it ended in failure."""
-    if re.match(_WRAPPED, text) and len(text) < _UNWRAPPED:
-        try:
-            value = loads(text)
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, Mapping) and isinstance(value.get("output"), str):
-            about = value.get("metadata")
-            code = about.get("exit_code") if isinstance(about, Mapping) else 0
-            return value["output"], code not in (0, None)
-    told = re.match(_PREAMBLE, text)
-    if told is None:
-        return text, False
-    code = re.search(_EXIT, told[0])
-    return text[told.end() :], code is not None and int(code[1]) != 0
 
 
 def media_line(media: Media) -> str:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.edit import APPLY, REVERT, USER, Edit, Target
-from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, kind_of
+from ctxtui.core.edit_kinds import ANNOTATE, BREAKPOINT, HOIST, KINDS, MOVE, NOTE, PIN, REPLACE, SUMMARIZE, kind_of
 from ctxtui.core.edit_log import DISCARD, REDO, EditsInForce
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -40,7 +40,7 @@ class Blocks(NamedTuple):
 class StagedEdits(Struct, frozen=True, kw_only=True):
     """What a key staged: the edits `made`, the tokens that their blocks had `before` and that the request is smaller by
     (`gained`; None while it is being counted), how many other blocks the provider makes go with them (`repairs`), and
-    how many were `left` as they are, with the reason (`why`)."""
+    how many were `left` as they are, with the reason (`why`). `keyed`: a model can be asked for a summary."""
 
     made: Sequence[Edit]
     before: int
@@ -48,6 +48,7 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     repairs: int = 0
     left: int = 0
     why: str = ""
+    keyed: bool = False
 
     @property
     def needless(self) -> bool:
@@ -66,6 +67,9 @@ def staged(what: StagedEdits, blocks: Blocks) -> list[Span]:
         told.append(Span(f", {what.repairs:,} more with {'it' if len(what.made) == 1 else 'them'}", "dim"))
     if what.left:
         told.append(Span(f"; {what.left:,} left: {what.why}", "dim"))
+    if all(edit.kind == SUMMARIZE and "by" not in edit.given for edit in what.made):
+        told += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if what.keyed else []
+        told += [Span("  s", "accent bold"), Span(" sets its length", "dim")]
     return told
 
 

@@ -8,10 +8,10 @@ from difflib import unified_diff
 from itertools import islice
 from typing import Final
 
-from ctxtui.analysis.content.file_accesses import CHANGE, touches
 from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
+from ctxtui.core.file_accesses import CHANGE, touches
 from ctxtui.views.blocks import content, one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent

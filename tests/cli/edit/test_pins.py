@@ -1,4 +1,4 @@
-"""`ctxtui pins`: pinned blocks outlive a client's compaction."""
+"""`ctxtui edits pins`: pinned blocks outlive a client's compaction."""
 
 from __future__ import annotations
 
@@ -47,10 +47,12 @@ def pin(recording: Path) -> None:
 
 
 def test_pinned_blocks_are_printed(ctxtui: Run, recording: Path) -> None:
-    assert "nothing is pinned" in ctxtui("pins", recording).err
+    assert "nothing is pinned" in ctxtui("edits", "pins", recording).err
     pin(recording)
-    assert "never touch the ledger" in ctxtui("pins", recording).out
-    assert [one["text"] for one in ctxtui("pins", recording, "--json").json["pins"]] == ["never touch the ledger"]
+    assert "never touch the ledger" in ctxtui("edits", "pins", recording).out
+    assert [one["text"] for one in ctxtui("edits", "pins", recording, "--json").json["pins"]] == [
+        "never touch the ledger"
+    ]
 
 
 def test_the_hook_is_shown_asked_for_and_prints_the_pins(ctxtui: Run, recording: Path) -> None:
@@ -58,14 +60,14 @@ def test_the_hook_is_shown_asked_for_and_prints_the_pins(ctxtui: Run, recording:
     settings = recording.parent / "shop" / ".claude" / "settings.local.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps({"model": "opus", "hooks": {"Stop": [{"hooks": []}]}}))
-    ran = ctxtui("pins", recording, "--hook", "--yes")
+    ran = ctxtui("edits", "pins", recording, "--hook", "--yes")
     assert ran.code == 0 and '"matcher": "compact"' in ran.out
     made = json.loads(settings.read_text())
     assert made["model"] == "opus" and made["hooks"]["Stop"] == [{"hooks": []}]
     (hook,) = made["hooks"]["SessionStart"]
     assert hook["matcher"] == "compact"
     run = shlex.split(hook["hooks"][0]["command"])
-    assert run[:5] == [sys.executable, "-P", "-m", "ctxtui", "pins"]
+    assert run[:6] == [sys.executable, "-P", "-m", "ctxtui", "edits", "pins"]
     hostile = recording.parent / "shop" / "ctxtui"
     hostile.mkdir()
     (hostile / "__main__.py").write_text("print('PWNED')")
@@ -75,7 +77,7 @@ def test_the_hook_is_shown_asked_for_and_prints_the_pins(ctxtui: Run, recording:
     )
     assert "PWNED" not in printed.stdout
     assert "never touch the ledger" in printed.stdout
-    again = ctxtui("pins", recording, "--hook", "--yes")
+    again = ctxtui("edits", "pins", recording, "--hook", "--yes")
     assert "there already" in again.err and json.loads(settings.read_text()) == made
 
 
@@ -84,14 +86,14 @@ def test_the_folders_settings_are_shown_without_what_a_terminal_obeys(ctxtui: Ru
     settings = recording.parent / "shop" / ".claude" / "settings.local.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps({"model": "a\u202e\x9b2Jb"}, ensure_ascii=False), encoding="utf-8")
-    ran = ctxtui("pins", recording, "--hook", "--yes")
+    ran = ctxtui("edits", "pins", recording, "--hook", "--yes")
     assert ran.code == 0 and "U+202E" in ran.out
     assert not any(char in ran.out for char in "\u202e\x9b\x1b")
 
 
 def test_without_a_yes_nothing_is_written(ctxtui: Run, recording: Path) -> None:
     pin(recording)
-    ctxtui("pins", recording, "--hook")
+    ctxtui("edits", "pins", recording, "--hook")
     assert not (recording.parent / "shop" / ".claude").exists()
 
 

@@ -127,7 +127,7 @@ def test_words_of_the_protocol_stay(level: Level) -> None:
 def test_the_command_writes_a_session_of_its_own(ctxtui: Run, tmp_path: Path) -> None:
     recording = tmp_path / "session.jsonl"
     recording.write_bytes(generate(n_messages=20, bytes_per_message=300, seed=3))
-    done = ctxtui("scrub", str(recording), "--json")
+    done = ctxtui("session", "scrub", str(recording), "--json")
     assert done.code == 0, done.err
     told = json.loads(done.out)
     assert told["id"].endswith("-scrubbed") and told["level"] == "personal"

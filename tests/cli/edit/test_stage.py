@@ -1,4 +1,4 @@
-"""`ctxtui stage`: edits wait for a person, with their price; what the user took back stays so."""
+"""`ctxtui edits stage`: edits wait for a person, with their price; what the user took back stays so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recording(home: Path, tmp_path: Path) -> Path:
 
 def names(ctxtui: Run, recording: Path) -> dict[str, str]:
     """The blocks by the first word of their label."""
-    told = ctxtui("stage", recording, "--blocks", "--json").json["blocks"]
+    told = ctxtui("edits", "stage", recording, "--blocks", "--json").json["blocks"]
     return {f"{one['category']} {one['label'].split()[0]}": one["name"] for one in told}
 
 
@@ -39,35 +39,35 @@ def test_a_drop_waits_with_its_price_and_who_asked_for_it(ctxtui: Run, recording
     blocks = names(ctxtui, recording)
     result = blocks["tool_result Read"]
     assert overlay(recording).of("main").log == (), "looking stages nothing"
-    ran = ctxtui("stage", recording, "--drop", result, "--author", "agent", "--json")
+    ran = ctxtui("edits", "stage", recording, "--drop", result, "--author", "agent", "--json")
     assert ran.code == 0 and ran.json["left"] == [] and "1 edit waits in the inspector" in ran.err
     (edit,) = ran.json["edits"]
     assert (edit["kind"], edit["state"], edit["author"], edit["blocks"]) == ("drop", "staged", "agent", [result])
     assert ran.json["tokens"]["freed"] > 500 and ran.json["moments"][0]["per_call_usd"] < 0
     standing = overlay(recording).of("main")
     assert [one.author for one in standing.staged] == ["agent"] and not standing.applied
-    assert f"staged   drop         {result}  by agent" in ctxtui("stage", recording).out
+    assert f"staged   drop         {result}  by agent" in ctxtui("edits", "stage", recording).out
 
 
 def test_what_cannot_be_staged_says_why(ctxtui: Run, recording: Path) -> None:
     blocks = names(ctxtui, recording)
     asked, result = blocks["user read"], blocks["tool_result Read"]
-    assert ctxtui("stage", recording, "--pin", result).code == 0, "the user pins it"
-    ran = ctxtui("stage", recording, "--drop", result, "--truncate", asked, "--author", "agent")
+    assert ctxtui("edits", "stage", recording, "--pin", result).code == 0, "the user pins it"
+    ran = ctxtui("edits", "stage", recording, "--drop", result, "--truncate", asked, "--author", "agent")
     assert ran.code == 8 and f"{result} stays as it is: pinned" in ran.err
     assert f"{asked} stays as it is: already short" in ran.err
     assert [(one.kind, one.author) for one in overlay(recording).of("main").staged] == [("pin", "user")]
-    assert ctxtui("stage", recording, "--drop", "ffffffff").code == 5
-    assert ctxtui("stage", recording, "--drop", "f").code == 5
-    assert ctxtui("stage", recording, "--drop", f"{result}#4").code == 5
+    assert ctxtui("edits", "stage", recording, "--drop", "ffffffff").code == 5
+    assert ctxtui("edits", "stage", recording, "--drop", "f").code == 5
+    assert ctxtui("edits", "stage", recording, "--drop", f"{result}#4").code == 5
 
 
 def test_what_the_user_took_back_stays_so_and_what_its_author_took_back_does_not(ctxtui: Run, recording: Path) -> None:
     result = names(ctxtui, recording)["tool_result Read"]
     drop = ("stage", recording, "--drop", result, "--author", "agent")
     assert ctxtui(*drop).code == 0
-    assert "1 edits taken back" in ctxtui("stage", recording, "--take-back", "--author", "agent").err
-    assert ctxtui("stage", recording, "--take-back", "--author", "agent").err.count("taken back") == 0
+    assert "1 edits taken back" in ctxtui("edits", "stage", recording, "--take-back", "--author", "agent").err
+    assert ctxtui("edits", "stage", recording, "--take-back", "--author", "agent").err.count("taken back") == 0
     assert ctxtui(*drop).code == 0 and ctxtui(*drop).code == 8, "once is enough"
     edits = overlay(recording)
     edits.of("main").discard()

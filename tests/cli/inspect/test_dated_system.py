@@ -30,7 +30,7 @@ def test_a_date_in_the_system_prompt_is_a_miss_at_every_call_after_the_first(
     assert all(one["written_again_tokens"] > 3_000 for one in found), "the rules were written again, less their date"
     tested = CALLS - 1 if dialect in RULED else 0
     assert cache["tested"] == cache["foreseen"] == tested and not cache["false_alarms"]
-    why = ctxtui("why", path, "--json").json
+    why = ctxtui("cost", "--why", path, "--json").json
     assert [one["call"] for one in sorted(why["rewrites"], key=lambda one: one["call"])] == list(range(2, CALLS + 1))
     assert ctxtui("check", path, "--max-rewrites", CALLS - 2).code == 8
     assert ctxtui("check", path, "--max-rewrites", CALLS - 1).code == 0

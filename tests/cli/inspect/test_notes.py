@@ -1,4 +1,4 @@
-"""`ctxtui notes`, and notes in `show --json`."""
+"""`ctxtui session notes`, and notes in `show --json`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def noted(folder: Path) -> Path:
 
 def test_notes_of_a_session_say_where_they_stand(ctxtui: Run, tmp_path: Path) -> None:
     path = noted(tmp_path)
-    first, second = ctxtui("notes", path, "--json").json["notes"]
+    first, second = ctxtui("session", "notes", path, "--json").json["notes"]
     assert (first["bookmark"], first["text"], first["call"], first["thread"], first["found"]) == (
         True,
         "",
@@ -36,18 +36,18 @@ def test_notes_of_a_session_say_where_they_stand(ctxtui: Run, tmp_path: Path) ->
     )
     assert (first["occurrence"], len(first["digest"]), first["path"]) == (0, 32, str(path))
     assert (second["digest"], second["call"], second["text"]) == (None, 2, "why \x1b[31m so dear?")
-    lines = ctxtui("notes", path).out.splitlines()
+    lines = ctxtui("session", "notes", path).out.splitlines()
     assert lines[0].startswith("  ★ call 1  block: Where is")
     assert lines[1].endswith("why ␛[31m so dear?")
 
 
 def test_notes_of_all_sessions_need_none_of_them(ctxtui: Run, tmp_path: Path) -> None:
-    assert ctxtui("notes", "--json").json["notes"] == []
+    assert ctxtui("session", "notes", "--json").json["notes"] == []
     path = noted(tmp_path)
     path.unlink()
-    rows = ctxtui("notes", "--json").json["notes"]
+    rows = ctxtui("session", "notes", "--json").json["notes"]
     assert [(row["session"], row["bookmark"]) for row in rows] == [("one", False), ("one", True)]
-    assert "gone" in ctxtui("notes").out.splitlines()[0]
+    assert "gone" in ctxtui("session", "notes").out.splitlines()[0]
 
 
 def test_show_has_the_notes_of_its_call(ctxtui: Run, tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_an_imported_copy_has_the_notes_of_its_recording(ctxtui: Run, tmp_path: 
     path = noted(tmp_path)
     id_ = ctxtui("import", path, "--json").json["imported"][0]["id"]
     path.unlink()
-    assert [one["found"] for one in ctxtui("notes", id_, "--json").json["notes"]] == [True, True]
+    assert [one["found"] for one in ctxtui("session", "notes", id_, "--json").json["notes"]] == [True, True]

@@ -36,8 +36,8 @@ def test_sessions_lists_every_client(ctxtui: Run, desk: Path) -> None:
 
 VERSIONS = {
     "claude-code": "2.1.62", "codex": "0.60.0", "opencode": "1.18.33", "pi": None, "gemini-cli": None, "llm": None,
-    "qwen-code": "0.24.4", "kimi-code": None, "continue": None, "copilot-cli": "1.0.64", "aider": "0.86.2",
-    "mini-swe-agent": "2.4.6", "attached": None,
+    "qwen-code": "0.24.4", "kimi-code": None, "continue": None, "goose": None, "copilot-cli": "1.0.64",
+    "aider": "0.86.2", "mini-swe-agent": "2.4.6", "attached": None,
 }  # fmt: skip
 
 
@@ -96,6 +96,8 @@ def test_last_is_the_newest_of_all_clients(ctxtui: Run, desk: Path, home: Path) 
     (desk / ".aider.chat.history.md").unlink()
     assert ctxtui("last", "--json").json["session"]["id"] == UUIDS["copilot-cli"]
     (home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl").unlink()
+    assert ctxtui("last", "--json").json["session"]["source"] == "goose"
+    (home / ".local/share/goose").rename(home / "gone-goose")
     assert ctxtui("last", "--json").json["session"]["source"] == "continue cli"
     for name in (".continue", ".qwen", ".gemini", ".pi", ".claude", ".codex"):
         (home / name).rename(home / f"gone{name}")

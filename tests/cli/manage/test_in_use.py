@@ -41,7 +41,7 @@ def test_an_open_chat_is_neither_deleted_nor_pruned_nor_compacted(ctxtui: Run, c
     assert ran.code == 7 and where in ran.err
     assert ran.json["pruned"] == [] and [one["id"] for one in ran.json["in_use"]] == [chat]
     assert ran.json["in_use"][0] == {"id": chat, "pid": os.getpid(), "since": 1_000_000.0}
-    assert ctxtui("show", chat).code == 0 and ctxtui("rename", chat, "mine").code == 0
+    assert ctxtui("show", chat).code == 0 and ctxtui("session", "rename", chat, "mine").code == 0
 
 
 def test_whoever_wants_to_go_on_without_a_screen_is_told_too(ctxtui: Run, chat: str) -> None:

@@ -1,4 +1,4 @@
-"""`ctxtui rename | tag | archive | delete`."""
+"""`ctxtui session rename | tag | archive | delete`."""
 
 from __future__ import annotations
 

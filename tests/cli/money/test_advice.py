@@ -1,4 +1,4 @@
-"""What would help: `ctxtui why` and `ctxtui preflight` find it, rank it, and say how it is done."""
+"""What would help: `ctxtui cost --why` and `ctxtui preflight` find it, rank it, and say how it is done."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ahead(ctxtui: Run, command: str, *options: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_why_finds_that_the_code_should_stand_outside(ctxtui: Run) -> None:
-    told = ctxtui("why", PINE, "--json").json
+    told = ctxtui("cost", "--why", PINE, "--json").json
     cure = next(one for one in told["cures"] if one["kind"] == "policy")
     assert cure["names"] == ["externalize_large", "stands outside, under a name"] and cure["count"] == 5
     assert 0.4 * told["total_usd"] < cure["saves"] < told["total_usd"]
@@ -71,5 +71,5 @@ def test_people_read_the_risk_and_the_command(ctxtui: Run) -> None:
 def test_a_session_of_one_call_needs_nothing(ctxtui: Run, tmp_path: Path) -> None:
     path = tmp_path / "body.json"
     path.write_text('{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}')
-    assert ctxtui("why", path, "--json").json["ahead"] == []
+    assert ctxtui("cost", "--why", path, "--json").json["ahead"] == []
     assert ctxtui("preflight", path, "--json").json["advice"] == []

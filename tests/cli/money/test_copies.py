@@ -50,7 +50,7 @@ def test_every_command_adds_up_the_same(name: str, ctxtui: Run) -> None:
     for more in ([], ["--usage"]):
         total = ctxtui("stats", folder, "--json", *more).json["total"]
         assert (total["calls"], total["input"] + total["output"]) == (len(family.made), tokens), more
-    assert ctxtui("why", folder, "--json").json["total_usd"] == pytest.approx(cost["total_usd"])
+    assert ctxtui("cost", "--why", folder, "--json").json["total_usd"] == pytest.approx(cost["total_usd"])
     rows = [row for row in tables_of(known_sessions(Settings(), folder))["calls"] if row["first_seen"]]
     assert (len(rows), sum(row["input"] + row["output"] for row in rows)) == (len(family.made), tokens)
 

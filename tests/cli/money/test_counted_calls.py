@@ -36,7 +36,7 @@ def test_every_command_counts_the_same_calls(ctxtui: Run, tmp_path: Path, told: 
         "stats": ctxtui("stats", tmp_path, "--json").json["total"]["calls"],
         "sessions": session["calls"],
         "show": ctxtui("show", path, "--json").json["session"]["calls"],
-        "why": ctxtui("why", path, "--json").json["calls"],
+        "why": ctxtui("cost", "--why", path, "--json").json["calls"],
         "check": ctxtui("check", path, "--max-context", "1", "--json").json["files"][0]["figures"]["calls"],
         "lab": ctxtui("lab", path, "--json").json["sessions"][0]["calls"],
         "import": ctxtui("import", path, "--json").json["imported"][0]["calls"],

@@ -44,7 +44,7 @@ def test_a_call_that_stands_in_two_files_is_counted_once(ctxtui: Run, recording:
         again = ctxtui("cost", recording, copy, *(["--by", by] if by else []), "--json").json
         assert again["total_usd"] == pytest.approx(once["total_usd"]) == pytest.approx(twice["total_usd"])
         assert not by or sum(row["usd"] or 0 for row in again["rows"]) == pytest.approx(again["total_usd"])
-    assert ctxtui("why", recording.parent, "--json").json["total_usd"] == pytest.approx(once["total_usd"])
+    assert ctxtui("cost", "--why", recording.parent, "--json").json["total_usd"] == pytest.approx(once["total_usd"])
 
 
 def test_the_user_s_own_price_comes_before_the_list(
@@ -80,30 +80,30 @@ def test_all_sessions_by_every_way_and_remembered(ctxtui: Run, home: Path) -> No
 
 
 def test_why_explains_the_last_session_and_yesterday_s(ctxtui: Run, home: Path) -> None:
-    assert ctxtui("why").code == 5
+    assert ctxtui("cost", "--why").code == 5
     planted(home, "22222222-2222-4222-8222-222222222222", time.time())
     for name in ([], ["last"], ["22222222"]):
-        found = ctxtui("why", *name, "--json").json
+        found = ctxtui("cost", "--why", *name, "--json").json
         assert [part["name"] for part in found["parts"]] == PARTS
         assert sum(part["usd"] for part in found["parts"]) == pytest.approx(found["total_usd"])
         assert sum(tool["usd"] for tool in found["tools"]) == pytest.approx(found["total_usd"])
-    missing = ctxtui("why", "yesterday", "--json")
+    missing = ctxtui("cost", "--why", "yesterday", "--json")
     assert missing.code == 5 and missing.json["error"]["message"] == "no recorded call yesterday"
 
 
 def test_why_yesterday_takes_that_day_s_calls_alone(ctxtui: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = planted(home, "33333333-3333-4333-8333-333333333333", time.time())
-    whole = ctxtui("why", path, "--json").json
+    whole = ctxtui("cost", "--why", path, "--json").json
     times = [json.loads(line).get("timestamp") for line in path.read_text().splitlines()]
     started = max(datetime.fromisoformat(t.replace("Z", "+00:00")).timestamp() for t in times if t)
     monkeypatch.setattr(time, "time", lambda: started + 86_400)
     os.utime(path, (started + 86_400, started + 86_400))
-    found = ctxtui("why", "yesterday", "--json").json
+    found = ctxtui("cost", "--why", "yesterday", "--json").json
     assert found["total_usd"] == pytest.approx(whole["total_usd"]) and found["calls"] == whole["calls"]
 
 
 def test_the_sentence_adds_up_as_it_stands(ctxtui: Run, recording: Path) -> None:
-    words = ctxtui("why", recording, "--json").json["sentence"]
+    words = ctxtui("cost", "--why", recording, "--json").json["sentence"]
     total, _, rest = words.partition("; ")[0].partition(" = ")
     amounts = [float(part.split()[0]) for part in rest.split(" + ")]
     assert float(total.lstrip("$")) == pytest.approx(sum(amounts))
@@ -120,7 +120,7 @@ def test_unknown_prices_are_unknown(ctxtui: Run, tmp_path: Path) -> None:
     found = ctxtui("cost", path, "--json").json
     assert found["total_usd"] is None and found["unpriced_calls"] == found["calls"] > 0
     assert "unknown" in ctxtui("cost", path).out
-    why = ctxtui("why", path)
+    why = ctxtui("cost", "--why", path)
     assert why.code == 0 and "cost unknown: no price for my-own-llama-at-home" in why.out and "$0" not in why.out
 
 
@@ -156,7 +156,7 @@ def test_on_every_recording_of_the_corpus_the_parts_add_up_to_the_cost(ctxtui: R
     cost = ctxtui("cost", path, "--json")
     if cost.code:
         return
-    why = ctxtui("why", path, "--json").json
+    why = ctxtui("cost", "--why", path, "--json").json
     assert sum(part["usd"] for part in why["parts"]) == pytest.approx(cost.json["total_usd"] or 0.0, abs=1e-6), path
     assert why["total_usd"] == (None if cost.json["total_usd"] is None else pytest.approx(cost.json["total_usd"]))
 
@@ -164,7 +164,7 @@ def test_on_every_recording_of_the_corpus_the_parts_add_up_to_the_cost(ctxtui: R
 def test_no_block_was_sent_in_more_calls_than_there_are(ctxtui: Run) -> None:
     # Its memory stands several times in each of its contexts.
     sample = next((Path(__file__).parents[3] / "sessions").glob("2-*.jsonl"))
-    said = ctxtui("why", str(sample)).out
+    said = ctxtui("cost", "--why", str(sample)).out
     calls = int(re.findall(r"([0-9,]+) calls", said)[0])
-    heaviest = ctxtui("why", str(sample), "--json").json["heaviest"][0]["calls"]
+    heaviest = ctxtui("cost", "--why", str(sample), "--json").json["heaviest"][0]["calls"]
     assert heaviest > calls and f"sent {heaviest} times" in " ".join(said.split()) and f"{heaviest} calls" not in said

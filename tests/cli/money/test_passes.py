@@ -91,7 +91,7 @@ def test_an_advisor_is_charged_at_its_own_model_s_price_everywhere(
         stats = ctxtui("stats", tmp_path, "--by", "model", "--json", *more).json
         assert {row["name"]: row["usd"] for row in stats["rows"]} == pytest.approx({ADVISOR: ADVICE, MODEL: OWN})
         assert stats["total"]["input"] + stats["total"]["output"] == TOKENS
-    why = ctxtui("why", path, "--json").json
+    why = ctxtui("cost", "--why", path, "--json").json
     assert why["total_usd"] == pytest.approx(OWN + ADVICE)
     (checked,) = ctxtui("check", path, "--json").json["files"]
     assert checked["figures"]["context_tokens"] == 43_502

@@ -106,8 +106,9 @@ def test_keys_come_from_the_environment_and_stay_here(
     ran = ctxtui("export", "s.jsonl", "--otlp", to.url)
     assert ran.code == 0 and to.headers[0]["api-key"] == "se cret" and to.headers[0]["x-team"] == "blue"
     assert "cret" not in ran.out + ran.err
-    with pytest.raises(BadConfig, match="plain http to another machine"):
-        headers_of("http://collector.example.com/v1/traces", Settings(), os.environ)
+    for host in ("collector.example.com", "127.example.com"):
+        with pytest.raises(BadConfig, match="plain http to another machine"):
+            headers_of(f"http://{host}/v1/traces", Settings(), os.environ)
     assert headers_of("https://collector.example.com/v1/traces", Settings(), os.environ)
 
 

@@ -132,6 +132,24 @@ def test_only_what_has_to_do_with_the_message(tmp_path: Path) -> None:
     assert ContextFiles(settings(tmp_path, instructions=False), work).memory_for("x") is None
 
 
+def test_instructions_bring_no_keys_and_nothing_from_outside_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    work = desk(tmp_path)
+    (work / ".git").mkdir()
+    for place in (tmp_path / "key.txt", work / ".env", work / "id_rsa", work / ".git" / "config"):
+        place.write_text("a secret word\n")
+    (work / "plain.md").symlink_to(".env")
+    (work / "out.md").symlink_to("../key.txt")
+    (work / "CLAUDE.local.md").symlink_to("../key.txt")
+    names = ("~/key.txt", "../key.txt", f"{tmp_path}/key.txt", ".env", "id_rsa", ".git/config", "plain.md", "out.md")
+    (work / "AGENTS.md").write_text(" ".join(f"@{name}" for name in (*names, "notes/../.env", "notes/style.txt")))
+    place = ContextFiles(settings(tmp_path), work).memory_for("hello")
+    assert place is not None and "Write short words." in "".join(place.texts)
+    assert "secret" not in "".join(place.texts)
+
+
 def test_a_folder_that_cannot_be_one_is_named(tmp_path: Path) -> None:
     work = desk(tmp_path)
     with pytest.raises(Exception, match="memory must be a folder"):

@@ -66,25 +66,6 @@ async def test_every_dialect_through_its_sdk(tmp_path: Path, provider: str) -> N
         assert b"xyzzy" in answers
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
-async def test_the_provider_counts_what_it_then_reports(tmp_path: Path, provider: str) -> None:
-    with offline() as running:
-        url = running.url if provider == "anthropic" else running.openai_url
-        host = Host(ModelChoice(provider, "offline", url), config(tmp_path), desk(tmp_path))
-        await asyncio.to_thread(host.open)
-        made = Chat(host)
-        await host.begin(made.heard, lambda call: None, lambda: None)
-        host.feed(ev.HoldNext())
-        host.feed(ev.UserSaid("hello"))
-        await made.until(lambda: bool(made.moments(mo.RequestHeld)))
-        exact = await host.counted(made.moments(mo.Drafted)[-1].draft)
-        host.feed(ev.Released())
-        await made.rest()
-        (call,) = host.session.thread_calls(MAIN)
-        assert call.usage is not None and exact == call.usage.input
-        assert await host.close()
-
-
 @pytest.mark.parametrize("kind", ["ollama", "llama.cpp", "vllm", "lm studio"])
 async def test_local_servers(tmp_path: Path, kind: str) -> None:
     with offline(Server(local=Local(kind, (LocalModel(window=8192),)))) as running:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.errors import BadConfig
+from ctxtui.services.agent_tools.agent_tools import wanted_of
 from ctxtui.services.config.config import Origin, describe, load, project_file
 from ctxtui.services.config.settings import FIELDS, Settings
 
@@ -104,6 +105,16 @@ def test_tables_are_laid_entry_by_entry(tmp_path: Path) -> None:
         "base_url = 'http://x'",
         "provider = 'openai'",
         "key_over_http = true",
+        "raw_api_bodies = '/x'",
+        "memory = '/x'",
+        "files = 'auto'",
+        "agents = true",
+        "mcp_servers = 'x'",
+        "command_unconfined = true",
+        "command_shell = true",
+        "command_network = true",
+        "command_reads = '/'",
+        "command_variables = '*'",
         "[prices.m]\ninput = 0\noutput = 0",
     ],
 )
@@ -139,6 +150,30 @@ def test_a_project_tightens_limits_and_never_lifts_them(
             assert not found.from_project(name)
     lifted = load(["max_rounds=0"], env={}, cwd=tmp_path / "p", user=tmp_path / "u.toml")
     assert lifted.settings.max_rounds == 0, "a flag is the user's own word"
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "wanted"),
+    [
+        (
+            "instructions = false\nindex = false\n",
+            "instructions = true\nindex = true\ntools = ''\n",
+            (False, False, ""),
+        ),
+        ("", "instructions = false\nindex = false\n", (False, False, "")),
+        ("tools = 'find mcp__*'\n", "tools = ''\n", (True, True, "find mcp__*")),
+        ("tools = 'find mcp__*'\n", "tools = '*_file mcp__fs__*'\n", (True, True, "find mcp__* & *_file mcp__fs__*")),
+    ],
+)
+def test_a_project_adds_neither_tools_nor_files_that_are_read(
+    tmp_path: Path, user: str, project: str, wanted: tuple[bool, bool, str]
+) -> None:
+    write(tmp_path / "p/ctxtui.toml", project)
+    found = load(env={}, cwd=tmp_path / "p", user=write(tmp_path / "u.toml", user)).settings
+    assert (found.instructions, found.index, found.tools) == wanted
+    names = [{"name": name} for name in ("find", "read_file", "mcp__fs__read", "mcp__web__read")]
+    fit = {"": 4, "find mcp__*": 3, "find mcp__* & *_file mcp__fs__*": 1}
+    assert len(wanted_of(names, found.tools)) == fit[found.tools]
 
 
 def test_a_project_s_file_that_others_can_write_is_not_read(tmp_path: Path) -> None:

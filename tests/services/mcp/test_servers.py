@@ -170,6 +170,54 @@ async def test_a_server_over_sse(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_proxy_of_the_environment_is_not_asked_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with served(app.sse_app() if kind == "sse" else app.streamable_http_app()) as url:
+        pool = pool_of(
+            tmp_path, parse_server("small", {"type": kind, "url": f"{url}/{'sse' if kind == 'sse' else 'mcp'}"})
+        )
+        await pool.start()
+        assert pool.offered == {"small"}, pool.of("small").why
+        await pool.close()
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_server_cannot_send_what_it_is_told_elsewhere(tmp_path: Path, kind: str) -> None:
+    asked: list[str] = []
+
+    def to(place: str) -> Any:
+        async def moved(scope: Any, receive: Any, send: Any) -> None:
+            asked.append(scope["path"])
+            await send({"type": "http.response.start", "status": 307, "headers": [(b"location", place.encode())]})
+            await send({"type": "http.response.body", "body": b""})
+
+        return moved
+
+    async with served(to("/")) as other, served(to(f"{other}/other")) as url:
+        pool = pool_of(tmp_path, parse_server("small", {"type": kind, "url": f"{url}/mcp"}))
+        await pool.start()
+        assert pool.failed and asked and set(asked) == {"/mcp"}
+        await pool.close()
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_headers_go_over_plain_http_only_where_the_user_says_so(tmp_path: Path, kind: str) -> None:
+    # No such machine (RFC 6761): what may be sent there fails otherwise.
+    there = parse_server(
+        "small", {"type": kind, "url": "http://x.invalid/mcp", "headers": {"Authorization": "Bearer k"}}
+    )
+    leave, logs = ServerLeave(tmp_path / "data"), tmp_path / "logs"
+    for allowed in (False, True):
+        pool = ServerPool([there], leave, logs, key_over_http=allowed)
+        await pool.start()
+        assert ("key_over_http = true" in pool.failed[0].why) is not allowed
+        await pool.close()
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
 async def test_a_server_that_wants_a_sign_in_says_what_to_do(tmp_path: Path, kind: str) -> None:
     async def closed(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 401, "headers": []})
@@ -198,6 +246,8 @@ def test_a_project_starts_nothing_before_it_was_asked(tmp_path: Path) -> None:
     assert leave.given(found["mine"]) and not leave.given(found["theirs"]) and not leave.given(found["toml"])
     leave.give(found["theirs"])
     assert ServerLeave(tmp_path / "data").given(found["theirs"])
+    leave.give(replace(found["theirs"], env={"KEY": "ghp_1"}, headers={"Authorization": "ghp_1"}))
+    assert not any(b"ghp_1" in path.read_bytes() for path in (tmp_path / "data").iterdir())
     for other in ({"args": ("that",)}, {"env": {"A": "b"}}, {"project": "/elsewhere"}, {"url": "http://x"}):
         assert not leave.given(replace(found["theirs"], **other)), other
 

@@ -69,6 +69,7 @@ def test_a_session_is_called_by_its_own_id(home: Path, shop: Path) -> None:
     assert ids == {
         **{name: [id_] for name, id_ in UUIDS.items()},
         "opencode": ["ses_one", "ses_two"],
+        "goose": ["20261122_1"],
         "gemini-cli": ["session-2026-11-22T09-00-gemini01"],
         "llm": ["01m819two", "01m819one"],
         "aider": ["shop.aider.chat.history"],

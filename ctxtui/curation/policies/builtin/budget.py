@@ -19,13 +19,13 @@ from ctxtui.core.edit_kinds import (
     TRUNCATE,
 )
 from ctxtui.curation.apply.rewrite import rewritten
-from ctxtui.curation.extractive_summary import facts, told
-from ctxtui.curation.policies.context_spans import numbered, tokens_of
+from ctxtui.curation.policies.context_spans import numbered, summary_of, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
 from ctxtui.curation.policies.search import WORK, Asking, ProposedStep, Remedy, alone_by, counting_once, search
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
+from ctxtui.curation.record_summary import length_for
 
 NAME = "budget"
 
@@ -381,8 +381,9 @@ def _summaries(situation: PolicyContext, settings: Settings, limit: int) -> Iter
         covered = any(situation.applied.changes[p].edit.kind == SUMMARIZE for p in positions if not situation.stands(p))
         if not positions or not whole or covered:
             continue
-        text = told(facts(situation.context, positions), numbered("round", number, number))
-        saves = sum(map(situation.size, positions)) - tokens_of(situation, text)
-        if saves > 0:
+        size = sum(map(situation.size, positions))
+        text = summary_of(situation, positions, numbered("round", number, number), length_for(size))
+        saves = size - tokens_of(situation, text)
+        if text and saves > 0:
             made = edit(situation, NAME, SUMMARIZE, positions, {"text": text})
             yield _Choice(made, saves, one.start, max(_quoted(situation, p) for p in positions))

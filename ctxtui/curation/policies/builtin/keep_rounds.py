@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP, SUMMARIZE, TRUNCATE
-from ctxtui.curation.extractive_summary import facts
 from ctxtui.curation.policies.context_spans import free_runs, numbered, tokens_of
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.curation.policies.tool_results import results
+from ctxtui.curation.record_summary import facts
 from ctxtui.curation.step_facts import step_ranges, told_in_steps
 
 NAME = "keep_rounds"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies.context_spans import numbered, summarised
+from ctxtui.curation.policies.context_spans import LENGTH_NOTE, numbered, summarised
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
@@ -23,14 +23,15 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     start = messages[index].start
     for number, turn in enumerate(turns[:-1], 1):
         if turn.stop > start:
-            yield from summarised(situation, NAME, max(start, turn.start), turn.stop, numbered("turn", number, number))
+            first, what = max(start, turn.start), numbered("turn", number, number)
+            yield from summarised(situation, NAME, first, turn.stop, what, length=settings["length"])
 
 
 POLICY = Policy(
     NAME,
     "keep the task, a summary and the newest turn",
     propose,
-    {"keep_first": 1},
-    {"keep_first": "messages kept at the front"},
+    {"keep_first": 1, "length": 0},
+    {"keep_first": "messages kept at the front", "length": LENGTH_NOTE},
     least=Risk.SUMMARY,
 )

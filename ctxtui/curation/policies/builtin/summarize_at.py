@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies.context_spans import numbered, summarised
+from ctxtui.curation.policies.context_spans import LENGTH_NOTE, numbered, summarised
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
@@ -30,7 +30,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         stop = rounds[-max(1, settings["keep"])].start
         what = numbered("round", 1, len(rounds) - max(1, settings["keep"]))
     for first, last in _between_memory(situation, start, stop):
-        yield from summarised(situation, NAME, first, last, what)
+        yield from summarised(situation, NAME, first, last, what, length=settings["length"])
 
 
 def _begin(situation: PolicyContext, keep_first: int) -> int:
@@ -52,11 +52,12 @@ POLICY = Policy(
     NAME,
     "summarise the history above a size",
     propose,
-    {"tokens": 0, "keep": 2, "keep_first": 1},
+    {"tokens": 0, "keep": 2, "keep_first": 1, "length": 0},
     {
         "tokens": "size from which it acts (0: the usable window)",
         "keep": "newest turns left whole",
         "keep_first": "messages kept at the front",
+        "length": LENGTH_NOTE,
     },
     least=Risk.SUMMARY,
 )

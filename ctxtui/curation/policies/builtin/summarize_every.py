@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.policies.context_spans import numbered, summarised
+from ctxtui.curation.policies.context_spans import LENGTH_NOTE, numbered, summarised
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings
@@ -24,7 +24,9 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         size = next(size for size in sizes if first % size == 0 and first + size <= stop)
         some = rounds[first : first + size]
         what = numbered("round", first + 1, first + size)
-        yield from summarised(situation, NAME, some[0].start, some[-1].stop, what, again=size > k)
+        yield from summarised(
+            situation, NAME, some[0].start, some[-1].stop, what, again=size > k, length=settings["length"]
+        )
         first += size
 
 
@@ -32,11 +34,12 @@ POLICY = Policy(
     NAME,
     "summarise every k rounds",
     propose,
-    {"k": 10, "keep": 2, "levels": 1},
+    {"k": 10, "keep": 2, "levels": 1, "length": 0},
     {
         "k": "rounds in one summary",
         "keep": "younger rounds that must follow",
         "levels": "2: k summaries become one again, and so on",
+        "length": LENGTH_NOTE,
     },
     least=Risk.SUMMARY,
 )

@@ -20,6 +20,7 @@ from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.labels import rules_in_force
+from ctxtui.store.cache import name_of_stored
 from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
@@ -48,7 +49,7 @@ def usage_version_for(settings: Settings) -> str:
 
 def place_of(seen: SessionSummary) -> tuple[str, int]:
     """What a session is remembered by beside its time: its file and that one's size, or the database's id and calls."""
-    return seen.path or f"stored {seen.stored}", seen.size
+    return seen.path or name_of_stored(seen.stored), seen.size
 
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""The sessions that a database holds (OpenCode's, llm's): listed by their own columns, and named one by one as
+"""The sessions that a database holds (OpenCode's, Goose's, llm's): listed by their own columns, and named one by one as
 ``DATABASE#ID``. Nothing of what was said is read for it (facts §13.4)."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ from ctxtui.transcripts.kit.rows import decoded
 
 OPENCODE: Final = "opencode"
 LLM: Final = "llm"
+GOOSE: Final = "goose"
 
 _LISTED: Final = 6
 _CHAIN: Final = (
@@ -62,6 +64,8 @@ def sessions_in(database: Path) -> list[DatabaseSession]:
         there = set(tables_of(connection))
         if there >= {"session", "message", "part"} or there >= {"session_v2", "session_message"}:
             found = list(_opencode(connection))
+        elif there >= {"sessions", "messages", "schema_version"}:
+            found = list(_goose(connection))
         elif "turns" in there or {"conversations", "responses"} <= there:
             found = list(_llm(connection, there))
         else:
@@ -111,27 +115,34 @@ def rows_of(database: Path, id_: str) -> Wanted:
     family = [id_]
     for known in family:
         family += [one.id for one in there if one.parent == known and one.id not in family]
-    opencode = any(one.source == OPENCODE for one in there)
+    by_session = next((_ROWS[one.source] for one in there if one.source in _ROWS), None)
 
     def wanted(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
-        known = _OPENCODE_ROWS if opencode else _llm_rows(set(tables_of(connection)), _has_tips(connection))
+        known = by_session or _llm_rows(set(tables_of(connection)), _has_tips(connection))
         return known.get(table, "1"), {"family": json.dumps(family)}
 
     return wanted
 
 
 _ONE_OF: Final = "IN (SELECT value FROM json_each(:family))"
-_OPENCODE_ROWS: Final = {
-    "session": f"id {_ONE_OF}",
-    "message": f"session_id {_ONE_OF}",
-    "part": f"message_id IN (SELECT id FROM message WHERE session_id {_ONE_OF})",
-    "session_v2": f"id {_ONE_OF}",
-    "session_message": f"session_id {_ONE_OF}",
+_ROWS: Final = {
+    OPENCODE: {
+        "session": f"id {_ONE_OF}",
+        "message": f"session_id {_ONE_OF}",
+        "part": f"message_id IN (SELECT id FROM message WHERE session_id {_ONE_OF})",
+        "session_v2": f"id {_ONE_OF}",
+        "session_message": f"session_id {_ONE_OF}",
+    },
+    GOOSE: {"sessions": f"id {_ONE_OF}", "messages": f"session_id {_ONE_OF}"},
 }
 
 
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
+
+
 def _has_tips(connection: sqlite3.Connection) -> bool:
-    return any(row[1] == "tip_message_hash" for row in connection.execute('PRAGMA table_info("threads")'))
+    return "tip_message_hash" in _columns(connection, "threads")
 
 
 def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
@@ -170,7 +181,7 @@ _SHARED: Final = (
 
 def _asked(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Json]]:
     """The rows of `table` with those of the `wanted` columns that it has; none where it has none."""
-    has = {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
+    has = _columns(connection, table)
     columns = ", ".join(name for name in wanted if name in has)
     if columns:
         yield from (dict(row) for row in connection.execute(f'SELECT {columns} FROM "{table}"'))
@@ -199,6 +210,23 @@ def _opencode(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
             model=word(at(decoded(row.get("model")), "id")),
             version=word(row.get("version")),
             messages=len(messages),
+        )
+
+
+def _goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
+    held = Counter(word(row.get("session_id")) for row in _asked(connection, "messages", ("session_id",)))
+    columns = ("id", "name", "description", "working_dir", "created_at", "updated_at", "model_config_json")
+    for row in _asked(connection, "sessions", columns):
+        id_ = word(row.get("id"))
+        yield DatabaseSession(
+            id=id_,
+            source=GOOSE,
+            title=word(row.get("name")) or word(row.get("description")),
+            cwd=word(row.get("working_dir")),
+            created=moment(row.get("created_at")) or 0.0,
+            updated=moment(row.get("updated_at")) or 0.0,
+            model=word(at(decoded(row.get("model_config_json")), "model_name")),
+            messages=held[id_],
         )
 
 

@@ -18,8 +18,8 @@ from ctxtui.services.recordings.databases.address import MAGIC
 from ctxtui.transcripts.kit.rows import HEAD
 
 TABLES: Final = (
-    "session", "message", "part", "session_v2", "session_message", "conversations", "responses", "tool_calls",
-    "tool_results", "threads", "turns",
+    "session", "message", "part", "session_v2", "session_message", "schema_version", "sessions", "conversations",
+    "responses", "tool_calls", "tool_results", "threads", "turns",
     "messages", "parts", "tools", "turn_tools", "tool_responses", "attachments", "part_attachments",
     "prompt_attachments", "fragments", "part_fragments", "prompt_fragments", "system_fragments",
 )  # fmt: skip

@@ -1,5 +1,5 @@
 """Claude Code's session files with those of its subagents; also written, so that it resumes them."""
 
-from ctxtui.transcripts.formats.claude_code.reader import BARE, COMPANIONS, NAME, ClaudeCodeReader, sniff
+from ctxtui.transcripts.formats.claude_code.reader import BARE, COMPANIONS, NAME, ClaudeCodeReader, sniff, usage_reader
 
-__all__ = ["BARE", "COMPANIONS", "NAME", "ClaudeCodeReader", "sniff"]
+__all__ = ["BARE", "COMPANIONS", "NAME", "ClaudeCodeReader", "sniff", "usage_reader"]

@@ -31,6 +31,7 @@ from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.reader import NeedsContexts
 
 PROVIDER: Final = "anthropic"
 ASSISTANT: Final = message_place("assistant")
@@ -39,8 +40,10 @@ ASSISTANT: Final = message_place("assistant")
 class Answers:
     """The API responses of a session and the calls they answer, by message id."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, *, contexts: bool = True) -> None:
         self._tree = tree
+        self.contexts = contexts
+        """Whether contexts are kept; else what calls used is all that is told."""
         self._answers: dict[str, ApiResponse] = {}
         self._owners: dict[str, ApiResponse] = {}
         self._results: dict[str, str] = {}
@@ -80,7 +83,9 @@ class Answers:
     ) -> ApiResponse:
         """A new call of `thread`, whose request was sent after `parent`; `sent` is what the file says of it."""
         asked, head = sendable(parent), sent.head
-        if head is None:
+        if head is None and not self.contexts:
+            head = ROOT
+        elif head is None:
             head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
@@ -166,11 +171,11 @@ class Answers:
     def _say(self, so_far: CallSoFar, said: ClaudeMessage) -> None:
         items, answer = [], so_far.answer
         for part in said.parts:
-            if part.block.digest not in so_far.blocks:
+            if part.makes:
+                self._calls_tool(answer, part.makes)
+            if part.block.digest and part.block.digest not in so_far.blocks:
                 so_far.blocks.add(part.block.digest)
                 items.append(Item(part.block, ASSISTANT))
-                if part.makes:
-                    self._calls_tool(answer, part.makes)
         if items:
             answer.head = append(self._tree, answer.head, items)
             answer.version += 1
@@ -189,6 +194,8 @@ class Answers:
         if owner is None:
             return None, False
         known = self._results.get(part.answers)
+        if known is not None and not self.contexts:
+            raise NeedsContexts("two results of one call, of which only their content says whether they are the same")
         if known is None:
             self._results[part.answers] = part.block.digest
             owner.waiting -= 1

@@ -32,7 +32,8 @@ class ContentPart(Struct, frozen=True):
 
 
 class ClaudeMessage(Struct):
-    """The message of a record. `string`: its content is one string."""
+    """The message of a record. `string`: its content is one string; `content` is its JSON text where `parts` are an
+    outline of it."""
 
     role: str
     parts: list[ContentPart] = field(default_factory=list)
@@ -41,6 +42,7 @@ class ClaudeMessage(Struct):
     stop: str = ""
     report: Report = NO_REPORT
     string: bool = False
+    content: bytes = b""
 
 
 _NOTHING: Final = Raw(b"")
@@ -67,9 +69,9 @@ _typed: Final = msgspec.json.Decoder(list[_Part])
 _parts: Final = msgspec.json.Decoder(list[Raw])
 
 
-def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
+def said(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> ClaudeMessage | None:
     """The message in `record`, None where it holds none; `clean` as `pieces.tidy` says of the record, None where it
-    was not asked yet."""
+    was not asked yet. Without `contexts` most blocks are left out (`_outline`)."""
     if record.loose is not None:
         return of_value(record.loose.get("message"), record.type or "")
     found = record.message
@@ -78,19 +80,39 @@ def said(record: ClaudeRecord, clean: bool | None) -> ClaudeMessage | None:
     role, usage = found.role or record.type or "", bytes(found.usage)
     content = bytes(found.content)
     try:
+        told = report(usage, bool(found.stop_reason)) if usage else NO_REPORT
         return ClaudeMessage(
             role,
-            _raw_parts(content, clean),
+            raw_parts(content, clean) if contexts else _outline(content),
             id=found.id or "",
             model=intern(found.model or ""),
             stop=intern(found.stop_reason or ""),
-            report=report(usage, bool(found.stop_reason)) if usage else NO_REPORT,
+            report=told,
             string=content[:1] == b'"',
+            content=b"" if contexts else content,
         )
     except msgspec.MsgspecError:
         head = {"role": found.role, "id": found.id, "model": found.model, "stop_reason": found.stop_reason}
         parts = {"content": content, "usage": usage}
         return of_value(head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or "")
+
+
+def _outline(raw: bytes) -> list[ContentPart]:
+    """The parts of a content's JSON text without what they say, but for texts and the calls of tools that spawn
+    subagents. A block that is not made of what it says has no digest."""
+    if raw[:1] != b"[":
+        return raw_parts(raw, None)
+    found = []
+    for part in _typed.decode(raw):
+        kind = part.type or "text"
+        if kind == "text":
+            body = b'{"type":"text","text":' + (bytes(part.text) or b"null") + b"}"
+        elif kind == "tool_use" and b'"prompt"' in raw:
+            return raw_parts(raw, None)
+        else:
+            body = b"{}"
+        found.append(_paired(Block("", kind, body), part.id or "", part.tool_use_id or ""))
+    return found
 
 
 def of_value(message: Json, role: str) -> ClaudeMessage | None:
@@ -111,7 +133,7 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
     )
 
 
-def _raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
+def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
     """The parts of a content's JSON text; `clean` as in `said`."""
     first = raw[:1]
     if first == b'"':

@@ -12,6 +12,7 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code import messages, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
+from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
 from ctxtui.transcripts.formats.claude_code.request_log import sending
 from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
@@ -20,7 +21,7 @@ from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, is_utf8, legible
 from ctxtui.transcripts.kit.records import RecordStream
-from ctxtui.transcripts.reader import Reader
+from ctxtui.transcripts.reader import NeedsContexts, Reader
 
 NAME: Final = SOURCE
 COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
@@ -130,14 +131,18 @@ class ClaudeCodeReader:
         )
 
         if is_body_name(name):
+            if not self._state.contexts:
+                raise NeedsContexts("bodies of requests")
             bodies = self._state.bodies
             return BodyIndexReader(bodies) if name == INDEX else BodyFileReader(bodies, name)
         return ClaudeCodeReader(self._state.tree, self._state, agent_of(name), name)
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
+        contexts = self._state.contexts
         for piece in pieces:
-            if isinstance(piece, FoundObject) and (piece.record is None or self._is_legible(piece.raw)):
+            # Without contexts, what is no UTF-8 is found where texts are read.
+            if isinstance(piece, FoundObject) and (piece.record is None or not contexts or is_utf8(piece.raw)):
                 events += self._record(piece)
                 continue
             for one in legible(piece) if isinstance(piece, FoundObject) else (piece,):
@@ -159,9 +164,6 @@ class ClaudeCodeReader:
             events += self._state.told() + system_records.broken(self._state, piece, self._agent)
         return events
 
-    def _is_legible(self, raw: bytes) -> bool:
-        return is_utf8(raw)
-
     def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:
             sessions = self._state.about.sessions
@@ -170,6 +172,11 @@ class ClaudeCodeReader:
 
     def _named(self, skipped: Skipped) -> Skipped:
         return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
+
+
+def usage_reader(tree: Tree) -> Reader:
+    """A reader of one session's files whose events tell of calls and what they used, and hold no context."""
+    return ClaudeCodeReader(tree, ClaudeState(tree, Answers(tree, contexts=False)))
 
 
 def agent_of(name: str) -> str:
@@ -216,7 +223,7 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
 
 def _message(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent: str) -> list[Event]:
     """A record with a message; one that has none stands in the chain of the others at most."""
-    message = state.said(record, found.clean)
+    message = said(record, found.clean, contexts=state.contexts)
     if message is not None and message.role in _SAYING:
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
-from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, said
 from ctxtui.transcripts.formats.claude_code.message_chain import (
     CLIENT,
     PASSING,
@@ -54,9 +53,7 @@ class ClaudeState:
     other: Counter[str] = field(default_factory=Counter)
     order: int = 0
     clock: str | float | None = None
-    said: Callable[[ClaudeRecord, bool | None], ClaudeMessage | None] = said
-    """Reads the message in a record."""
-    contexts: bool = True
+    contexts: bool = field(init=False)
     """Whether contexts are kept; else what calls used is all that is told."""
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
@@ -65,6 +62,7 @@ class ClaudeState:
     """Bodies of requests that the client wrote to files."""
 
     def __post_init__(self) -> None:
+        self.contexts = self.answers.contexts
         self.bodies = BodyJoin(self.tree, self.call_at, self._sessions, self._beside)
 
     def _sessions(self) -> Collection[str]:

@@ -15,7 +15,7 @@ from ctxtui.core.session import ASIDE, Event, Happened
 from ctxtui.transcripts.formats.claude_code import messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
 from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
-from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves
+from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves, said
 from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
 from ctxtui.transcripts.formats.claude_code.request_log import front
@@ -117,7 +117,7 @@ def progress(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agent
     if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
-    spoken = state.said(nested, found.clean) if nested is not None else None
+    spoken = said(nested, found.clean, contexts=state.contexts) if nested is not None else None
     if nested is None or spoken is None or not spoken.parts:
         state.silent[f"progress {data.type}"] += 1
         return events

@@ -82,7 +82,7 @@ class CompactionsController(EditController):
         if scene is None or not self.edits.ready():
             return
         from ctxtui.analysis.content.better_summary import better_summary
-        from ctxtui.curation.extractive_summary import facts, told
+        from ctxtui.curation.edits_from_selection import summary_of
 
         context = self.edits.context_of(scene)
         said = [
@@ -92,7 +92,9 @@ class CompactionsController(EditController):
         ]
         if not said:
             return
-        text = better_summary(scene.session.tree, one, lambda: told(facts(context, said)))
+        assert self.edits.desk is not None
+        own = summary_of(context, said, self.edits.desk.summary_terms(scene, self.state.source.settings.summary_tokens))
+        text = better_summary(scene.session.tree, one, str(own.given["text"]) if own is not None else "")
         whole = range(said[0], said[-1] + 1)
         made = self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
         if goes_on:

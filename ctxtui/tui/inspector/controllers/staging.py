@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.core.edit import Edit
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocks, OnBlocksOrPutIn
@@ -38,9 +39,13 @@ class StagingController(EditController):
             return
         context = self.edits.context_of(scene)
         new = self.panels.transcript.place.new
-        if kind == "drop" and new is not None and not self.state.marks:
-            self.edits.take_back(edits_from_selection.put_in_there(overlay.in_force, new.edit))
-            return
+        if new is not None and not self.state.marks:
+            if kind == "drop":
+                self.edits.take_back(edits_from_selection.put_in_there(overlay.in_force, new.edit))
+                return
+            if kind == new.edit.kind == "summarize":
+                self._ask_length(new.edit)
+                return
         positions = self.edits.positions()
         if not positions:
             return
@@ -49,14 +54,37 @@ class StagingController(EditController):
         if standing:
             self.edits.take_back(standing)
             return
-        applied = self.edits.desk.staging(scene).applied
-        asked = asked_edits.asked(applied, kind, positions, self.edits.desk.keep(self.state.thread))
+        desk = self.edits.desk
+        terms = desk.summary_terms(scene, self.state.source.settings.summary_tokens)
+        asked = asked_edits.asked(desk.staging(scene).applied, kind, positions, desk.keep(self.state.thread), terms)
         if asked.edits:
             made = self.edits.stage(asked.edits, asked.left, asked.why)
             if kind == "summarize" and made:
                 self.state.to_new(made[0].id)
         else:
             self._refuse(kind, asked.why, self.edits.shown(scene, [context.nodes[at] for at in positions]))
+
+    def _ask_length(self, edit: Edit) -> None:
+        """Ask how many tokens a summary may have, and draw it from the record anew."""
+
+        def answered(text: str) -> None:
+            scene, desk, digits = self.panels.scene, self.edits.desk, text.strip().replace(",", "")
+            length = int(digits) if digits.isdecimal() else 0
+            if scene is None or desk is None or not length:
+                self.say([Span("✗ ", "crit"), Span("a length is a number of tokens, such as 800", "crit")])
+                return
+            context = self.edits.context_of(scene)
+            run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
+            again = edits_from_selection.summary_of(context, run, desk.summary_terms(scene, length))
+            if again is None:
+                self.say([Span("✗ ", "crit"), Span(f"nothing that it could say fits into {length:,} tokens", "crit")])
+                return
+            for one in self.edits.stage([again])[:1]:
+                self.state.to_new(one.id)
+
+        self.prompt.ask_for(
+            [Span(" tokens of this summary at most, drawn from the record › ", "accent bold")], answered
+        )
 
     def _refuse(self, kind: str, why: str, nodes: Sequence[int]) -> None:
         """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
@@ -126,8 +154,9 @@ class TruncateBlock(OnBlocks):
     run = Act(StagingController, lambda it: it.stage("truncate"))
 
 
-class Summarize(OnBlocks):
-    """Put one summary in place of what is marked, drawn from its own words; then `R` on it edits it."""
+class Summarize(OnBlocksOrPutIn):
+    """Put one summary in place of what is marked, drawn from the record without a model; on it again: how many tokens
+    it may have. `R` edits it."""
 
     name, keys, label, short = "summarize marked blocks", ("s",), "summarize", "sum"
     run = Act(StagingController, lambda it: it.stage("summarize"))

@@ -6,6 +6,7 @@ Commands that have a model write a summary.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,9 +16,11 @@ from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
+from ctxtui.providers.endpoint import is_keyed
 from ctxtui.services.config.config import Config
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
+from ctxtui.tui.commands.situation import KEYED
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocksOrPutIn
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -88,6 +91,10 @@ class SummariesController(EditController):
         super().__init__(state, prompt, access, edits)
         self._asker = asker
 
+    def facts(self) -> set[str]:
+        """Whether a model can be asked."""
+        return {KEYED} if is_keyed(os.environ) else set()
+
     def model_summary(self) -> None:
         """Ask who is to write it."""
         scene, desk = self.panels.scene, self.edits.desk
@@ -144,8 +151,10 @@ class SummariesController(EditController):
             return new.edit
         context = self.edits.context_of(scene)
         positions = self.edits.chosen()
-        made = edits_from_selection.edits(context, "summarize", positions, lambda name, data: None) if positions else []
-        return made[0] if made else None
+        if not positions:
+            return None
+        run = edits_from_selection.runs(context, positions)[0]
+        return edits.make("summarize", context.targets(range(run[0], run[-1] + 1)), {"text": ""})
 
     def _name_model(self, scene: Scene, edit: Edit) -> None:
         from ctxtui.services.chat.model_summary import wish_for
@@ -164,7 +173,8 @@ class SummariesController(EditController):
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
         known = self.edits.desk.literals if self.edits.desk is not None else None
         sections = [one.strip() for one in self._asker.config.settings.summary_sections.split(";") if one.strip()]
-        part = SummaryPart(context, positions, sections, needed(known, positions) if known is not None else ())
+        keep = needed(known, positions) if known is not None else ()
+        part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
         self.say([Span("looking for whom to ask …", "dim")])
         self.access.run(self._offer_to_send(_Job(edit, self.state.thread, part, wish, own)), "summary", exclusive=True)
 

@@ -29,9 +29,11 @@ def used(session: Session) -> list[tuple[Any, ...]]:
         (
             call.id,
             call.thread,
+            session.threads[call.thread].label,
             call.model,
             call.provider,
             call.started,
+            call.ended,
             call.usage,
             call.output,
             call.stop_reason,
@@ -44,7 +46,7 @@ def used(session: Session) -> list[tuple[Any, ...]]:
 
 def told(session: Session) -> tuple[str, ...]:
     about = session.about
-    return about.source, about.id, about.cwd, about.version, session.model
+    return about.source, about.id, about.title, about.cwd, about.version, session.model
 
 
 def alike(path: Path) -> Session:

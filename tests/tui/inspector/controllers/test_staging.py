@@ -463,7 +463,7 @@ async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_i
         await pilot.press("v", "s")
         row = screen.panels.transcript.cursor
         assert screen.panels.transcript.place.new is not None and rows.is_open(row) is not None
-        assert "files read" in text(screen), "it is open"
+        assert "Files read" in text(screen), "it is open"
         await pilot.press("enter")
         assert rows.is_open(row) is None
         rows.read.clear()

@@ -24,6 +24,11 @@ _VIEWS: Final = frozenset({"view", "cat"})
 _COMMANDS: Final = ("command", "cmd", "script")
 _SHOWN: Final = re.compile(r"\s*(?:cat|bat|nl)(?:\s+-[a-zA-Z]+)*\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
 _CUT: Final = re.compile(r"\s*sed\s+-n\s+['\"]?(?P<first>\d+),(?P<last>\d+)p['\"]?\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
+_WRITTEN: Final = re.compile(
+    r"(?:^|[;&|\n])\s*(?:cat|tee)\b(?=[^\n]*<<)[^\n]*?(?:>>?|\btee(?:\s+-a)?)\s*(?P<path>[^\s|;&<>$`*?\"']+)"
+    r"|\bsed\s+-i\S*\s+(?:-e\s+)?(?:'[^']*'|\"[^\"]*\")\s+(?P<other>[^\s|;&<>$`*?\"']+)"
+)
+"""What a shell's here-document or `sed -i` writes."""
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 _INTERESTING: Final = 1 << 18
 """Characters of a patch that are looked through."""
@@ -90,6 +95,8 @@ def _run(given: Mapping[str, Json], cwd: str) -> Iterator[Touch]:
     """What a shell command shows, and what a patch in it changes."""
     for command in _commands(given):
         yield from _patched(command, cwd)
+        for written in _WRITTEN.finditer(command[:_INTERESTING]):
+            yield Touch(_seen_from(written["path"] or written["other"], cwd), CHANGE)
         if found := _SHOWN.fullmatch(command):
             yield Touch(_seen_from(found["path"], cwd), READ)
         elif found := _CUT.fullmatch(command):

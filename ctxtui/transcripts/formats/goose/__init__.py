@@ -1,0 +1,1 @@
+"""Goose: sessions in its database, and its logs of requests."""

@@ -1,0 +1,105 @@
+"""Goose's database: sessions, their messages, and the sums of what their calls used.
+
+A call's own usage is written for the session's last one only; what the others used stands in the session's sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import Described, Event, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.formats.goose.parts import part_of
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
+from ctxtui.transcripts.kit.fields import at, count, moment, obj, objects, word
+from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
+
+NAME: Final = "goose"
+_TABLES: Final = frozenset({"sessions", "messages", "schema_version"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """Confidence that `head` begins the rows of Goose's database."""
+    return 0.9 if tables_in(head) >= _TABLES else 0.0
+
+
+def take(tables: Tables, tree: Tree) -> Iterator[Event]:
+    """The events of the sessions in `tables`: the newest is the main thread, the others are threads beside it."""
+    rows = sorted(tables.get("sessions", []), key=lambda row: word(row.get("updated_at")), reverse=True)
+    ids = Ids()
+    for number, row in enumerate(rows):
+        said = [one for one in tables.get("messages", []) if one.get("session_id") == row.get("id")]
+        said.sort(key=lambda one: count(one.get("id")))
+        thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, word(row.get("id")), ids)
+        if number:
+            yield ThreadSeen(thread.thread, _title(row))
+        yield from _session(thread, ids, row, said)
+        if number == 0:
+            cwd = word(row.get("working_dir"))
+            yield Described(word(row.get("id")), _title(row) or thread.title, NAME, cwd=cwd, client=NAME)
+
+
+def _title(row: Row) -> str:
+    return word(row.get("name")) or word(row.get("description"))
+
+
+def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterator[Event]:
+    model = word(at(decoded(row.get("model_config_json")), "model_name"))
+    known = Call("", "", model=model, provider=word(row.get("provider_name")))
+    spans = _spans(rows)
+    last = max((number for number, (role, _) in enumerate(spans) if role == "assistant"), default=-1)
+    reported, whole = _usage(row, ""), _usage(row, "accumulated_")
+    left = False
+    for number, (role, of) in enumerate(spans):
+        items = spoken(role, *(part for one in of for part in _parts(one)))
+        stays = obj(decoded(of[0].get("metadata_json"))).get("agentVisible") is not False
+        if left and stays:
+            # The user still sees what came before; the model goes on from here.
+            dialogue.restart(EpochStart.COMPACTION)
+        left = not stays
+        if role == "assistant":
+            usage = reported if number == last else None
+            ended, id_ = moment(of[-1].get("created_timestamp")), word(of[0].get("message_id"))
+            yield dialogue.answer(items, replace(known, id=id_, ended=ended, usage=usage))
+        else:
+            dialogue.say(items)
+    yield dialogue.tip()
+    if whole is not None and dialogue.unreported:
+        used = reported or Usage()
+        rest = replace(whole, fresh=max(0, whole.fresh - used.fresh), output=max(0, whole.output - used.output))
+        thread = f"totals {word(row.get('id'))}"
+        yield from in_all(dialogue.tree, ids, replace(known, usage=rest), dialogue.unreported, thread, dialogue.thread)
+
+
+def _spans(rows: list[Row]) -> list[tuple[str, list[Row]]]:
+    """The rows of each message, with its role: an answer of several parts stands in several rows of the assistant."""
+    found: list[tuple[str, list[Row]]] = []
+    for row in rows:
+        role = word(row.get("role")) or "user"
+        if not _parts(row):
+            continue
+        if role == "assistant" and found and found[-1][0] == role:
+            found[-1][1].append(row)
+        else:
+            found.append((role, [row]))
+    return found
+
+
+def _usage(row: Row, sums: str) -> Usage | None:
+    """Usage by the columns whose names begin with `sums`; what of it the cache had is not written down."""
+    fresh, output = (row.get(f"{sums}{side}_tokens") for side in ("input", "output"))
+    return None if fresh is None and output is None else Usage(count(fresh), output=count(output), has_cache=False)
+
+
+def _parts(row: Row) -> list[Json]:
+    return [made for part in objects(decoded(row.get("content_json"))) if (made := part_of(part)) is not None]
+
+
+reader = rows_reader(take)
