@@ -58,7 +58,8 @@ class RestOfSession(Struct, frozen=True):
     @property
     def usd(self) -> float | None:
         """USD that all of them would have cost more, as far as that is known."""
-        return sum(one for one in self.more if one is not None) if self.more else None
+        known = [usd for usd in self.more if usd is not None]
+        return sum(known) if known else None
 
     @property
     def partial(self) -> bool:
