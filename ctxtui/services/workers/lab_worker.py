@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ctxtui.analysis.lab.lab import Experiment
+from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.variant import VariantRun
 from ctxtui.analysis.lab.variant_session import variant_session
@@ -136,7 +137,7 @@ class _OpenLab:
 
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
-        session, run = self._loaded.session, self._runs[index]
+        session, run = self._loaded.session, on_record(self._bench, self._runs[0], self._runs[index])
         title = f"{session.about.title or self._loaded.name} (what if: {variant_words(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))
