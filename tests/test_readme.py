@@ -99,7 +99,9 @@ def test_a_command_of_contributing_succeeds(line: str, tmp_path: Path) -> None:
     command = [str(tmp_path / word) if word.endswith(".png") else word for word in command]
     if command[0] == "python":
         command[0] = sys.executable
-    done = subprocess.run(command, cwd=REPO, env=on_path(tmp_path / "home"), capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        command, cwd=REPO, env=on_path(tmp_path / "home"), capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 
