@@ -18,7 +18,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     if about is not None:
         yield Finding(
             kind=KIND,
-            says="thinking of earlier turns is read again: {tokens} in every call{usd}",
+            says="thinking of earlier turns is read again: {tokens} in every call{so_far}",
             cure="take it out, from the front",
             tokens=about.tokens,
             so_far=about.so_far,

@@ -30,7 +30,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     yield Finding(
         kind=KIND,
         says=f"{{count}} tool result{'' if one else 's'} {'was' if one else 'were'} never quoted since "
-        f"{'it' if one else 'they'} came: {{tokens}} in every call{{usd}}",
+        f"{'it' if one else 'they'} came: {{tokens}} in every call{{so_far}}",
         cure=f"clear {'it' if one else 'them'}; nothing proves that {'it was' if one else 'they were'} of no use",
         tokens=about.tokens,
         so_far=about.so_far,

@@ -26,7 +26,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     yield Finding(
         kind=KIND,
         says=f"{{count}} result{'' if one else 's'}{of} {'stands' if one else 'stand'} there again or "
-        f"{'is' if one else 'are'} outdated: {{tokens}} in every call{{usd}}",
+        f"{'is' if one else 'are'} outdated: {{tokens}} in every call{{so_far}}",
         cure="a line in the place of each",
         tokens=about.tokens,
         so_far=about.so_far,

@@ -24,12 +24,13 @@ from ctxtui.curation.policies.situation import PolicyContext, Settings
 class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """Something that is the case in a thread, and what cures it.
 
-    `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{calls}``, ``{count}``, ``{names}``
-    in the places of the figures: `tokens` are in every call now, `so_far` USD were paid for it in `calls` calls
-    (None: not known; by the lab, once that tried the cure), `count` of what `names` name. `edits` cure it from here
-    on; where none does, `ahead` is what each later call costs less (USD; None: not known) once `setting` is followed.
-    `policy` with `given` makes the same edits on the command line. `cache` is the strategy whose markers cure it, as
-    the lab calls it; where neither is there, `by_hand` says why nothing can be staged.
+    `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
+    ``{calls}``, ``{count}``, ``{names}`` in the places of the figures: `tokens` are in every call now, `so_far` USD
+    were paid for it in `calls` calls (None: not known; by the lab, once that tried the cure), `count` of what `names`
+    name. `edits` cure it from here on; where none does, `ahead` is what each later call costs less (USD; None: not
+    known) once `setting` is followed. `policy` with `given` makes the same edits on the command line. `cache` is the
+    strategy whose markers cure it, as the lab calls it; where neither is there, `by_hand` says why nothing can be
+    staged.
     """
 
     kind: str

@@ -28,7 +28,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     yield Finding(
         kind=KIND,
         says=f"{{count}} block{'' if one else 's'}{of} {'is' if one else 'are'} very large: {{tokens}} in every "
-        "call{usd}",
+        "call{so_far}",
         cure="keep them outside under a name",
         tokens=about.tokens,
         so_far=about.so_far,

@@ -25,7 +25,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     yield Finding(
         kind=KIND,
         says=f"{len(over):,} call{'' if len(over) == 1 else 's'} sent more than is usable of the window; "
-        "{tokens} can go{usd}",
+        "{tokens} can go{so_far}",
         cure="make it smaller with the least risk until it fits",
         tokens=about.tokens,
         so_far=about.so_far,

@@ -18,7 +18,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     if about is not None:
         yield Finding(
             kind=KIND,
-            says="descriptions of {count} tools take {tokens} more than their first 100 characters{usd}",
+            says="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
             cure="cut them, and leave those of properties out",
             tokens=about.tokens,
             so_far=about.so_far,

@@ -19,7 +19,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     if about is not None:
         yield Finding(
             kind=KIND,
-            says=f"{{count}} results older than the newest {KEPT} are carried on: {{tokens}} in every call{{usd}}",
+            says=f"{{count}} results older than the newest {KEPT} are carried on: {{tokens}} in every call{{so_far}}",
             cure="clear them, as the provider's own context editing would",
             tokens=about.tokens,
             so_far=about.so_far,

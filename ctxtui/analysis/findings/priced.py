@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import best_moment, saved_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
-from ctxtui.curation.price.rest_of_session import FreedBlock, RestOfSession
+from ctxtui.curation.price.rest_of_session import RestOfSession
 
 LEAST: Final = 0.01
 """The share of what the best saves from which on something is told."""
@@ -26,8 +26,8 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would
     have saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it
     in the next request. The lab tried it on the recording: `proved` had it stood from the first call on, up to the
-    one shown, `followed` from there on (None: not tried); `paid` is what the bill charged for what its edits free
-    (USD; None: not known), and the finding says what the lab found, where it was tried. Its edits are about so many
+    one shown (None: not tried); `paid` is what the bill charged for what its edits free (USD; None: not known), and the
+    finding says what the lab found, where it was tried. Its edits are about so many
     `blocks`, of which `longer` are no longer than what stands for them then, and `along` more must go with them."""
 
     finding: Finding
@@ -37,7 +37,6 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     rest: RestOfSession | None = None
     marks: tuple[Edit, ...] = ()
     proved: Proof | None = None
-    followed: Proof | None = None
     paid: float | None = None
     blocks: int = 0
     longer: int = 0
@@ -114,22 +113,3 @@ def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Si
         else:
             kept.append(one)
     return sorted(kept, key=lambda one: (one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind)), silent
-
-
-def freed_blocks(here: PolicyContext, after: Applied) -> Iterator[FreedBlock]:
-    """The blocks that `after` makes smaller than they are `here`: the tokens that go, and those in front of them."""
-    found: dict[int, int] = {}
-    for position in {*after.changes, *here.applied.changes}:
-        change = after.changes.get(position)
-        size = here.tokens(position) if change is None else 0 if change.after is None else here.count(change.after)
-        found[position] = here.size(position) - size
-    for sign, applied in ((-1, after), (1, here.applied)):
-        for one in applied.inserts:
-            tokens = sum(here.count(item.block) for item in one.items)
-            found[one.position] = found.get(one.position, 0) + sign * tokens
-    front, at = here.hidden, 0
-    for position in sorted(found):
-        front += sum(here.tokens(p) for p in range(at, position))
-        at = position
-        if found[position]:
-            yield FreedBlock(position, front, found[position])

@@ -18,7 +18,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         yield Finding(
             kind=KIND,
             says=f"{{count}} image{'' if one else 's'} of earlier messages {'is' if one else 'are'} still sent: "
-            "{tokens} in every call{usd}",
+            "{tokens} in every call{so_far}",
             cure="take them out: the model has seen them",
             tokens=about.tokens,
             so_far=about.so_far,

@@ -28,7 +28,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     many = len(names) != 1
     yield Finding(
         kind=KIND,
-        says=f"{{names}} {'were' if many else 'was'} never called in {{calls}}: {{tokens}} in every call{{usd}}",
+        says=f"{{names}} {'were' if many else 'was'} never called in {{calls}}: {{tokens}} in every call{{so_far}}",
         cure=f"leave {'them' if many else 'it'} out",
         tokens=about.tokens,
         so_far=about.so_far,

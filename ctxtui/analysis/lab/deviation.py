@@ -1,4 +1,4 @@
-"""By how much the variant ``as_recorded`` misses what was reported, and why, where that is more than it may be.
+"""By how much the simulation of the recording misses what was reported, and why, where that is more than it may be.
 
 It is counted, not copied: the blocks on record, what reports *before* a call tell of what is lacking, and a simulated
 cache that keeps to its provider's rules. Where one of the three is not what was reported, that is said.
@@ -34,7 +34,7 @@ class _Gap(NamedTuple):
 
 
 def deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """A sentence with the reason for each figure of ``as_recorded`` that is off by more than `WITHIN` of the input that
+    """A sentence with the reason for each simulated figure that is off by more than `WITHIN` of the input that
     was reported. `counted` are the simulated `calls`, all with a report."""
     gaps = [
         _Gap(call, one.number, call.usage.input - one.context, None if one.read is None else _read(call) - one.read)
@@ -44,7 +44,7 @@ def deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]
     told = sum(gap.reported for gap in gaps)
     off = -sum(gap.input for gap in gaps) / told if told else 0.0
     if abs(off) > WITHIN:
-        yield f"as recorded is off by {100 * off:+.1f} %: {_why_input(book, gaps, off)}"
+        yield f"the simulation is off by {100 * off:+.1f} %: {_why_input(book, gaps, off)}"
     reads = [gap.read for gap in gaps if gap.read is not None]
     read_off = -sum(reads) / told if told and len(reads) == len(gaps) else 0.0
     # What is lacking of a context is not read either: that is the sentence before.
@@ -98,10 +98,10 @@ def _why_read(gaps: Sequence[_Gap], off: float) -> str:
     where = f"in {len(own):,} of {len(gaps):,} calls, most in call {number:,} ({most:,} tokens)"
     if off > 0:
         return (
-            f"as recorded reads {100 * off:.1f} % of the input more than was reported: {where}, the provider read less "
-            "than was written and had not expired"
+            f"the simulation reads {100 * off:.1f} % of the input more than was reported: {where}, the provider read "
+            "less than was written and had not expired"
         )
     return (
-        f"as recorded reads {-100 * off:.1f} % of the input less than was reported: {where}, the provider read what "
+        f"the simulation reads {-100 * off:.1f} % of the input less than was reported: {where}, the provider read what "
         "nothing on record had written: other sessions, or entries that lived longer than its rules say"
     )

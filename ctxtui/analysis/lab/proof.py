@@ -1,4 +1,4 @@
-"""What a cure saves by the lab: the recording with it and without it, through the same simulated cache."""
+"""What a cure saves by the lab: the recording as it was, and with what the simulation says the cure changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ctxtui.analysis.lab.lab import Experiment
+from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.variant import StagedEdits, Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.core.edit import Edit
@@ -63,11 +64,12 @@ def proofs(bench: Bench, trials: Sequence[Trial]) -> list[Proof]:
     if not trials:
         return []
     pairs = [trial.variants() for trial in trials]
-    wanted = list(dict.fromkeys(variant for pair in pairs for variant in pair))
+    wanted = list(dict.fromkeys((Variant(), *(variant for pair in pairs for variant in pair))))
     under_way = Experiment(bench, wanted)
     for _ in under_way:
         pass
-    by = dict(zip(wanted, under_way.runs, strict=True))
+    own = under_way.runs[0]
+    by = {variant: on_record(bench, own, run) for variant, run in zip(wanted, under_way.runs, strict=True)}
     return [_proof(bench, trial, by[plain], by[cured]) for trial, (plain, cured) in zip(trials, pairs, strict=True)]
 
 

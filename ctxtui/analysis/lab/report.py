@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from ctxtui.analysis.lab.deviation import deviations
+from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.recorded import simulated_calls, why_none
 from ctxtui.analysis.lab.variant import Summaries, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
@@ -15,12 +16,15 @@ from ctxtui.core.call import Call, EpochStart, count_calls
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
+from ctxtui.pricing.price import lacks_price
 
 _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 class LabRow(Struct, frozen=True, kw_only=True):
-    """A session under one variant, in tokens; None where it cannot be told. `settings` are the policy's, `given` those
+    """A session under one variant, in tokens; None where it cannot be told. ``as_recorded`` is what was reported and
+    paid, the others what the simulation changes of it. `usd` has calls that no variant can be tried on as well, and is
+    the least (`at_least`) where the record does not tell all. `settings` are the policy's, `given` those
     that are not its defaults. `over` calls were above the usable window, the first of them number `first_overflow`;
     `dependence` blocks that it took out are still quoted later. `curve` is the context of each call, `edits` by thread
     what its policy made, `refused` why some of that was left out."""
@@ -49,14 +53,15 @@ class LabRow(Struct, frozen=True, kw_only=True):
     edits: Mapping[str, tuple[Edit, ...]] = field(default_factory=dict)
     refused: str = ""
     is_recorded: bool = False
+    at_least: bool = False
 
 
 class SessionLab(Struct, frozen=True, kw_only=True):
     """One session in the lab. `rows` begin with ``as_recorded``; `numbers` are those of the calls that were gone
     through, of `calls` in all, `drawn` the indexes of those of the longest thread. `usable` is the window that is
-    filled (tokens, 0: not known), `off` by which share of the report ``as_recorded`` misses it (None: nothing was
-    reported). `marks` are (index of a call, its sign), `notes` what is to be said, `outcomes` what the recording says
-    of its result."""
+    filled (tokens, 0: not known), `off` by which share of the report the simulation of the recording misses it (None:
+    nothing was reported). `marks` are (index of a call, its sign), `notes` what is to be said, `outcomes` what the
+    recording says of its result."""
 
     session: str
     title: str
@@ -77,8 +82,9 @@ def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionL
     calls = simulated_calls(session)
     reported = [call.usage.input for call in calls if call.usage is not None]
     told = sum(reported) if reported and len(reported) == len(calls) else None
-    rows = tuple(_row(run, told) for run in runs if run.calls)
     first = runs[0] if runs else None
+    held = [on_record(bench, runs[0], run) for run in runs if run.calls]
+    rows = tuple(_row(bench, held[0], run, told) for run in held)
     off = (first.total - told) / told if first is not None and told else None
     return SessionLab(
         session=session.about.id or name,
@@ -95,8 +101,9 @@ def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionL
     )
 
 
-def _row(run: VariantRun, reported: int | None) -> LabRow:
+def _row(bench: Bench, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
     variant = run.variant
+    usd, at_least = _usd(bench, own, run)
     given: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
     return LabRow(
         policy=variant.policy,
@@ -113,8 +120,8 @@ def _row(run: VariantRun, reported: int | None) -> LabRow:
         write=run.summed("write"),
         fresh=run.summed("fresh"),
         output=run.summed("output"),
-        usd=run.usd,
-        rewrites=run.rewrites,
+        usd=usd,
+        rewrites=max(0, bench.misses + run.rewrites - own.rewrites),
         over=run.over,
         first_overflow=run.first_overflow,
         dependence=run.dependence,
@@ -123,7 +130,21 @@ def _row(run: VariantRun, reported: int | None) -> LabRow:
         edits=run.edits,
         refused=run.refused,
         is_recorded=variant.is_recorded,
+        at_least=at_least,
     )
+
+
+def _usd(bench: Bench, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
+    """What the whole session costs under `run`, and whether that is the least: calls whose price the record does not
+    tell, and calls that were not gone through, are as in the bill. None where the price of a variant is not known."""
+    tried = {call.id: call.usd for call in run.calls}
+    unknown = {call.id for call in own.calls if call.usd is None and run.variant.model == ""}
+    if any(usd is None and id_ not in unknown for id_, usd in tried.items()):
+        return None, False
+    every = list(bench.book.session.calls.values())
+    known = [usd for call in every if (usd := tried.get(call.id, bench.paid(call))) is not None]
+    lacks = any(call.answered_in_part or lacks_price(call, bench.costs.get(call.id)) for call in every)
+    return (sum(known) if known else None), lacks
 
 
 def _longest(calls: Sequence[Call]) -> tuple[int, ...]:
@@ -156,7 +177,7 @@ def _notes(
     first = runs[0]
     left_out = len(session.calls) - len(calls)
     if left_out:
-        yield f"{_many(left_out, 'call')} left out: no report, or no context on record"
+        yield f"{_many(left_out, 'call')} as recorded in every row: no report, or no context on record"
     if off is None:
         yield "no usage is reported: contexts are counted, and there is nothing to hold them against"
     else:

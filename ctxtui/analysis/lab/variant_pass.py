@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
@@ -39,6 +40,7 @@ from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals, quotes
 from ctxtui.curation.provider_rules import rules_for
+from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.tokens import weights
 
 _THINKING: Final = INDEX["thinking"]
@@ -53,12 +55,20 @@ Charge = Callable[[Call], float | None]
 
 class Bench:
     """What the variants of one session have in common. `rules` gives how a call is cached, `charge` prices it,
-    `usable_share` is the part of a window that is filled."""
+    `costs` are those of the recorded calls by id, `usable_share` is the part of a window that is filled."""
 
-    def __init__(self, book: Book, rules: Callable[[Call], CacheRules], charge: Charge, usable_share: float) -> None:
+    def __init__(
+        self,
+        book: Book,
+        rules: Callable[[Call], CacheRules],
+        charge: Charge,
+        costs: Mapping[str, Cost | None],
+        usable_share: float,
+    ) -> None:
         self.book = book
         self.rules = rules
         self.charge = charge
+        self.costs = costs
         self.usable_share = usable_share
         self.prefixes = Prefixes(book.session.tree)
         self._usable: dict[tuple[str, str], int] = {}
@@ -93,6 +103,15 @@ class Bench:
         if known is not step or version != self.book.version:
             self._lengths, self._lengths_of = {}, (step, self.book.version)
         return self._lengths.setdefault(model, {})
+
+    def paid(self, call: Call) -> float | None:
+        """What a recorded call counts as in USD; None where that is not known."""
+        return known_usd(call, self.costs.get(call.id))
+
+    @cached_property
+    def misses(self) -> int:
+        """How many misses the recording has."""
+        return len(misses_of(self.book, self.rules).found)
 
     def prompts(self) -> CachePrompts:
         """Where markers and what prefix keys begin with are read from."""
@@ -250,7 +269,7 @@ class VariantPass:
                 fresh=usage.fresh if usage is not None else None,
                 output=output,
                 usage=usage,
-                usd=self._usd(call, usage) if output is not None else None,
+                usd=simulated_usd(self._bench, call, usage) if output is not None and usage is not None else None,
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,
             )
@@ -338,12 +357,6 @@ class VariantPass:
         life = self.variant.cache if self.variant.cache in LIVES else step.life
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 
-    def _usd(self, call: Call, usage: Usage | None) -> float | None:
-        if usage is None:
-            return None
-        extra = {key: value for key, value in call.extra.items() if key not in _BILLED}
-        return self._bench.charge(replace(call, usage=usage, extra=extra))
-
     def _end(self, thread: str) -> None:
         """The context of `thread` ends here: what of it was taken out and quoted later is counted."""
         known = self._last.pop(thread, None)
@@ -376,6 +389,12 @@ class VariantPass:
 
     def _block_tokens(self, model: str, block: Block) -> int:
         return round(weights.tokens(self._book.measure(model)(block), self._book.weights(model)))
+
+
+def simulated_usd(bench: Bench, call: Call, usage: Usage) -> float | None:
+    """What `call` costs in USD with another `usage`; None where no price is known."""
+    extra = {key: value for key, value in call.extra.items() if key not in _BILLED}
+    return bench.charge(replace(call, usage=usage, extra=extra))
 
 
 def _same(one: Applied, other: Applied) -> bool:

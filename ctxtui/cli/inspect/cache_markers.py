@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
 from typing import Any
 
 from ctxtui.analysis.cache.marker_trials import Placing
@@ -86,7 +87,9 @@ def _table(one: Placing, several: bool) -> Iterator[str]:
     for tried in one.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
         yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.told}")
-    yield _line("as recorded", one, one.own, least, f"simulated like the others; {_cost(one, one.paid)} was paid")
+    paid = isclose(one.own, one.paid)
+    how = "what was paid; the others with what they change" if paid else f"simulated; {_cost(one, one.paid)} was paid"
+    yield _line("as recorded", one, one.own, least, how)
     yield f"  * {DEFAULT.name}: {DEFAULT.told}"
     if not one.static:
         yield "  system prompt and tools are not recorded: markers behind them cannot be tried"

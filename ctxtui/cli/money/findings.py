@@ -104,12 +104,20 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         "rest": None
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
-        "lab": {"so_far": _proof(one.proved), "followed": _proof(one.followed)},
+        "lab": {"so_far": _proof(one.proved), "followed": _followed(one, found)},
         "edits": [to_json(edit) for edit in one.stages],
         "staged": {"blocks": one.blocks, "no_shorter": one.longer, "with_them": one.along} if about.edits else None,
         "not_staged": one.why_not or None,
         "command": views.command(one, name, found) or None,
     }
+
+
+def _followed(one: PricedFinding, found: Findings) -> dict[str, Any] | None:
+    """The recorded calls that followed, as `rest` has them."""
+    rest = one.rest
+    if rest is None:
+        return None
+    return {"first_call": found.number + 1, "calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd}
 
 
 def _proof(one: Proof | None) -> dict[str, Any] | None:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import NOW, PriceTag
-from ctxtui.curation.price.rest_of_session import FirstRead, FreedBlock, LaterCall
+from ctxtui.curation.price.rest_of_session import (
+    FirstRead,
+    FreedBlock,
+    LaterCall,
+    LaterCharge,
+    RestOfSession,
+    rest_of_session,
+)
 
 Front = Callable[[int, int], int]
 """Tokens of a context (by its end) up to and with a node of it."""
@@ -47,6 +58,44 @@ def _as_told(call: Call, held: Sequence[FreedBlock], front: Front) -> Sequence[F
     if counted <= told:
         return held
     return [one._replace(before=round(one.before * told / counted)) for one in held]
+
+
+class WhatFollowed(Struct, frozen=True, kw_only=True):
+    """The recorded `calls` after a context, which goes on under the edits of `situation`; `front` gives the tokens of a
+    context up to a node, `charge` what usage costs (None: no price is known)."""
+
+    situation: PolicyContext
+    calls: Sequence[Call]
+    front: Front
+    charge: LaterCharge | None
+
+    def under(self, after: Applied, tag: PriceTag) -> RestOfSession | None:
+        """What the edits in `after`, whose price is `tag`, would have saved in them; None where none followed."""
+        freed = list(freed_blocks(self.situation, after)) if self.calls else []
+        if not freed:
+            return None
+        context = self.situation.context
+        calls = list(later_calls(context.tree, context.nodes[-1], self.calls, freed, self.front))
+        return rest_of_session(calls, left_by(tag), self.charge, charged_as(tag, freed))
+
+
+def freed_blocks(here: PolicyContext, after: Applied) -> Iterator[FreedBlock]:
+    """The blocks that `after` makes smaller than they are `here`: the tokens that go, and those in front of them."""
+    found: dict[int, int] = {}
+    for position in {*after.changes, *here.applied.changes}:
+        change = after.changes.get(position)
+        size = here.tokens(position) if change is None else 0 if change.after is None else here.count(change.after)
+        found[position] = here.size(position) - size
+    for sign, applied in ((-1, after), (1, here.applied)):
+        for one in applied.inserts:
+            tokens = sum(here.count(item.block) for item in one.items)
+            found[one.position] = found.get(one.position, 0) + sign * tokens
+    front, at = here.hidden, 0
+    for position in sorted(found):
+        front += sum(here.tokens(p) for p in range(at, position))
+        at = position
+        if found[position]:
+            yield FreedBlock(position, front, found[position])
 
 
 class _Fronts:

@@ -49,12 +49,22 @@ LaterCharge = Callable[[Usage, LaterCall], float | None]
 
 
 class RestOfSession(Struct, frozen=True):
-    """`saved` are the tokens that each later call would have had less, `usd` what all of them would have cost more
-    (negative: less; None: not known). `partial`: of some of them that is not known."""
+    """`saved` are the tokens that each later call would have had less, `more` the USD that it would have cost more
+    (negative: less; None: not known); empty where no money is told."""
 
     saved: tuple[int, ...]
-    usd: float | None = None
-    partial: bool = False
+    more: tuple[float | None, ...] = ()
+
+    @property
+    def usd(self) -> float | None:
+        """USD that all of them would have cost more, as far as that is known."""
+        known = [usd for usd in self.more if usd is not None]
+        return sum(known) if known else None
+
+    @property
+    def partial(self) -> bool:
+        """Whether of some of them that is not known."""
+        return None in self.more
 
     @property
     def calls(self) -> int:
@@ -79,14 +89,13 @@ def rest_of_session(
     saved = tuple(sum(one.tokens for one in call.held) for call in calls)
     if charge is None:
         return RestOfSession(saved)
-    total, partial = 0.0, False
-    for number, (call, tokens) in enumerate(zip(calls, saved, strict=True)):
-        if not tokens:
-            continue
-        more = _more(call, scale, charge, left if number == 0 else None)
-        partial |= more is None
-        total += more or 0.0
-    return RestOfSession(saved, total, partial)
+    return RestOfSession(
+        saved,
+        tuple(
+            _more(call, scale, charge, left if number == 0 else None) if tokens else 0.0
+            for number, (call, tokens) in enumerate(zip(calls, saved, strict=True))
+        ),
+    )
 
 
 def _more(call: LaterCall, scale: float, charge: LaterCharge, left: FirstRead | None) -> float | None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from msgspec.structs import replace
 
-from ctxtui.curation.price.later_calls import charged_as, later_calls, left_by
+from ctxtui.core.block import HEADER, Block
+from ctxtui.core.turns import is_read
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.later_calls import charged_as, freed_blocks, later_calls, left_by
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.price.rest_of_session import (
     FirstRead,
-    FreedBlock,
     LaterCall,
     LaterCharge,
     RestOfSession,
     rest_of_session,
 )
 from ctxtui.services.editing.next_request import Next
-from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
 
 
@@ -39,31 +39,34 @@ def asked_of_rest(
     if not scene.running.counted(max(call.sent_head for call in later)):
         # A call that just left: its context is counted in a moment.
         return None
-    freed = list(_freed(staging))
+    situation = _situation(staging, coming)
+    freed = list(freed_blocks(situation, staging.applied))
     if not freed:
         return None
-    calls = list(later_calls(scene.session.tree, scene.tip or scene.head, later, freed, partial(_front, scene)))
+    running = scene.running
+
+    def front(head: int, node: int) -> int:
+        return situation.hidden + (running.read(head, node) if running.counted(node) else 0)
+
+    calls = list(later_calls(scene.session.tree, scene.tip or scene.head, later, freed, front))
     return calls, left_by(tag), coming.charge if coming and tag else None, charged_as(tag, freed)
 
 
-def _front(scene: Scene, head: int, node: int) -> int:
-    return scene.missing + (scene.running.read(head, node) if scene.running.counted(node) else 0)
+def _situation(staging: Staging, coming: Next | None) -> PolicyContext:
+    """The context without the edits in question, every block counted by itself: as findings have it."""
+    context, tree = staging.applied.context, staging.scene.session.tree
+    strips = staging.scene.running.strips_thinking
 
+    def count(block: Block) -> int:
+        return 0 if block.kind == HEADER else staging.tokens_of(block) or 0
 
-def _freed(staging: Staging) -> Iterator[FreedBlock]:
-    """The blocks that the edits in question change, with the tokens that go: without what other edits freed before."""
-    under, scene = staging.under, staging.scene
-    nodes = staging.applied.context.nodes
-    before = under.fates if under is not None else {}
-    found: dict[int, int] = {}
-    for at, change in staging.applied.changes.items():
-        known = before.get(change.node)
-        found[at] = staging.fates[change.node].freed - (known.freed if known is not None else 0)
-    for sign, news in ((-1, staging.news), (1, under.news if under is not None else ())):
-        for new in news:
-            found[new.at] = found.get(new.at, 0) + sign * (new.tokens or 0)
-    for at, tokens in found.items():
-        if tokens:
-            stood = nodes[at - 1] if 0 < at <= len(nodes) else 0
-            front = scene.running.read(staging.head, stood) if stood and scene.running.counted(stood) else 0
-            yield FreedBlock(at, scene.missing + front, tokens)
+    def tokens(position: int) -> int:
+        read = is_read(tree, staging.head, context.nodes[position], strips_thinking=strips)
+        return count(context.items[position].block) if read else 0
+
+    before = staging.under.applied if staging.under is not None else staging.applied.without
+    situation = PolicyContext(context=context, log=(), tokens=tokens, count=count, known=before)
+    if coming is None:
+        return situation
+    blocks = sum(map(tokens, range(len(context)))) - situation.freed
+    return replace(situation, hidden=max(0, coming.asked.prompt.total - blocks))

@@ -36,7 +36,9 @@ def keep_loaded() -> None:
 
 def bench_for(book: Book, settings: Settings) -> Bench:
     """The same for a book that is counted."""
-    return Bench(book, cached_by(book), charges(prices_for(settings)), settings.usable_share)
+    table = prices_for(settings)
+    costs = {id_: price_call(call, table) for id_, call in book.session.calls.items()}
+    return Bench(book, cached_by(book), charges(table), costs, settings.usable_share)
 
 
 def charges(table: PriceTable) -> Charge:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.marker_trials import Placing
+from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
 from ctxtui.cache.optimal_markers import MarkerRates
-from ctxtui.core.call import Call
-from ctxtui.core.usage import Usage
+from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.pricing.price import PriceTable, call_rates
 from ctxtui.services.lab.experiment import run
 
@@ -36,14 +36,15 @@ def in_the_lab(bench: Bench, found: Sequence[Placing]) -> list[Placing]:
     names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
     if not names:
         return list(found)
-    own, *others = run(bench, [Variant(), *(Variant(cache=spelled(name)) for name in names)])
+    runs = run(bench, [Variant(), *(Variant(cache=spelled(name)) for name in names)])
+    own, *others = (on_record(bench, runs[0], one) for one in runs)
     by_name = dict(zip(names, others, strict=True))
     return [_tried(bench, one, own, by_name) for one in found]
 
 
 def _tried(bench: Bench, one: Placing, own: VariantRun, others: dict[str, VariantRun]) -> Placing:
-    base = _input_cost(bench, own, one.thread)
-    costs = {tried.name: _input_cost(bench, others[tried.name], one.thread) for tried in one.tried if not one.relative}
+    base = _input_cost(bench, own, one)
+    costs = {tried.name: _input_cost(bench, others[tried.name], one) for tried in one.tried if not one.relative}
     known = {name: cost for name, cost in costs.items() if cost is not None}
     if base is None or not known or len(known) < len(one.tried):
         return one
@@ -58,17 +59,17 @@ def _tried(bench: Bench, one: Placing, own: VariantRun, others: dict[str, Varian
     return dataclasses.replace(one, own=base, tried=tuple(made), plan=plan)
 
 
-def _input_cost(bench: Bench, ran: VariantRun, thread: str) -> float | None:
-    """USD of the input of a thread's calls; None where one's price is not known."""
-    total = 0.0
-    for call in ran.calls:
-        if call.thread != thread:
-            continue
-        recorded = bench.book.session.calls[call.id]
-        answer = bench.charge(replace(recorded, usage=Usage(output=call.output or 0), extra={}))
-        if call.usd is None or answer is None:
+def _input_cost(bench: Bench, ran: VariantRun, found: Placing) -> float | None:
+    """USD of the input of the calls of `found`; None where one's price is not known."""
+    total, tried = 0.0, {call.id: call.usage for call in ran.calls}
+    for call in found.calls:
+        # What cannot be gone through is as it was.
+        usage = tried.get(call.id, call.usage)
+        bare = replace(call, extra={key: value for key, value in call.extra.items() if key != ANSWER_LEAST})
+        usd = simulated_usd(bench, bare, replace(usage, output=0, reasoning=0)) if usage is not None else None
+        if usd is None:
             return None
-        total += call.usd - answer
+        total += usd
     return total
 
 

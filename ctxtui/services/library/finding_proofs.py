@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -34,39 +34,32 @@ def proved(
 ) -> list[PricedFinding]:
     """The findings up to the `chosen` call with what the lab finds of them, over the edits that `stand`; `context` is
     the next request. What a setting saves is what the lab says of it."""
-    last = len(account.session.thread_calls(chosen.thread))
     whole = not is_long(chosen, context)
-    trials = [list(_trials(one, chosen, last, tuple(stand), whole=whole)) for one in found]
-    bench = Bench(account.book, cached_by(account.book), charges(account.table), account.usable_share)
-    results = iter(proofs(bench, [trial for own in trials for trial in own]))
-    told = [[(trial, next(results)) for trial in own] for own in trials]
-    return [_with_proofs(account, chosen, context, one, own) for one, own in zip(found, told, strict=True)]
+    trials = [
+        Trial(chosen.thread, chosen.number, one.finding.edits, tuple(stand), cache=one.finding.cache)
+        if one.finding.cache or (one.finding.edits and whole)
+        else None
+        for one in found
+    ]
+    table, costs = account.table, account.costs
+    bench = Bench(account.book, cached_by(account.book), charges(table), costs, account.usable_share)
+    results = iter(proofs(bench, [trial for trial in trials if trial is not None]))
+    return [
+        _with_proof(account, chosen, context, one, next(results) if trial is not None else None)
+        for one, trial in zip(found, trials, strict=True)
+    ]
 
 
-def _trials(
-    one: PricedFinding, chosen: ChosenCall, last: int, stand: tuple[Edit, ...], *, whole: bool
-) -> Iterator[Trial]:
-    about, thread, number = one.finding, chosen.thread, chosen.number
-    if about.cache or (about.edits and whole):
-        yield Trial(thread, number, about.edits, stand, cache=about.cache)
-    if about.edits and number < last:
-        yield Trial(thread, last, about.edits, stand, since=number)
-
-
-def _with_proofs(
-    account: Account, chosen: ChosenCall, context: Context, one: PricedFinding, own: Sequence[tuple[Trial, Proof]]
+def _with_proof(
+    account: Account, chosen: ChosenCall, context: Context, one: PricedFinding, proof: Proof | None
 ) -> PricedFinding:
     about = one.finding
-    # By what was asked, not by the calls gone through: of the first ones some have no report and are left out.
-    first = next((proof for trial, proof in own if not trial.since), None)
-    later = next((proof for trial, proof in own if trial.since), None)
-    tried = first if first is not None and first.calls and not first.refused else None
+    tried = proof if proof is not None and proof.calls and not proof.refused else None
     if not about.cache:
-        followed = later if later is not None and not later.refused else None
         if tried is not None and tried.money is not None:
             # Of a cure that costs more than it saves from the first call on nothing was paid too much.
             about = replace(about, so_far=tried.money if tried.money > 0 else None, calls=tried.calls)
-        return replace(one, finding=about, paid=one.finding.so_far, proved=tried, followed=followed)
+        return replace(one, finding=about, paid=one.finding.so_far, proved=tried)
     usd = tried.money if tried is not None else None
     if tried is None or usd is None:
         return one

@@ -11,26 +11,23 @@ from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.cache.marker_trials import tried_markers
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
-from ctxtui.analysis.findings.priced import PricedFinding, freed_blocks, ranked, staged_blocks
+from ctxtui.analysis.findings.priced import PricedFinding, ranked, staged_blocks
 from ctxtui.analysis.findings.registry import findings
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.session import Session
-from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.safe_edits import empties
 from ctxtui.curation.price.advice import saved_over
-from ctxtui.curation.price.later_calls import charged_as, later_calls, left_by
 from ctxtui.curation.price.price_tag import PriceTag
-from ctxtui.curation.price.rest_of_session import RestOfSession, rest_of_session
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import Curation, charges_of, curated
+from ctxtui.services.editing.curate import Curation, curated, what_followed
 from ctxtui.services.lab.marker_costs import marker_rates
 from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
 
@@ -153,8 +150,8 @@ class _Pricing:
         horizon: int,
     ) -> None:
         self._given, self._base, self._horizon = given, base, horizon
-        self._later = later if given.situation.context.nodes else ()
-        self._charge = charges_of(account.table)
+        later = later if given.situation.context.nodes else ()
+        self._followed = what_followed(given.situation, later, given.costs.running, account.table)
 
     def priced(self, finding: Finding) -> PricedFinding | Silent:
         """A finding with its price, or why it proposes nothing."""
@@ -174,25 +171,11 @@ class _Pricing:
             horizon=self._horizon,
             tag=tag,
             risk=risk_of(self._given.situation.context, finding.edits),
-            rest=self._rest(after, tag),
+            rest=self._followed.under(after, tag),
             blocks=staged.blocks,
             longer=staged.longer,
             along=staged.along,
         )
-
-    def _rest(self, after: Applied, tag: PriceTag) -> RestOfSession | None:
-        """What the edits would have saved in the calls that followed; None where none did."""
-        freed = list(freed_blocks(self._given.situation, after)) if self._later else []
-        if not freed:
-            return None
-        context = self._given.situation.context
-        calls = list(later_calls(context.tree, context.nodes[-1], self._later, freed, self._front))
-        return rest_of_session(calls, left_by(tag), self._charge, charged_as(tag, freed))
-
-    def _front(self, head: int, node: int) -> int:
-        """Tokens of a context up to and with a node of it."""
-        running = self._given.costs.running
-        return self._given.situation.hidden + (running.read(head, node) if running.counted(node) else 0)
 
 
 def _lacking(calls: Sequence[Call], priced: bool) -> list[str]:

@@ -25,12 +25,14 @@ Subject = tuple[str, int, int]
 
 
 class Reasons:
-    """`groups` are those of the session that is open (None: not begun), `cut` the cheapest for its `subject`."""
+    """`groups` are those of the session that is open (None: not begun), `cut` the cheapest for its `subject`; `shown`
+    is the one on the screen."""
 
     def __init__(self) -> None:
         self.groups: HeavyGroups | None = None
         self.cut: Advice | None = None
         self.subject: Subject | None = None
+        self.shown: Subject | None = None
         self._asked: tuple[tuple[int, float, int], Sequence[HeavyGroup] | None] | None = None
 
     def forget(self) -> None:
@@ -45,8 +47,11 @@ class Reasons:
         """What is known of the context shown, whose nodes are `path` and whose parts are in `what`; staged edits free
         so many tokens of it already."""
         here = self.subject is not None and self.subject[:2] == (scene.thread, scene.head)
-        cut = self.cut if here else None
-        return why_so_big.WhySoBig(what=what, groups=self.grouped(scene, path), cut=cut, key=KEY, staged=staged)
+        # What was found for other edits than those that stand now is no figure of these.
+        anew = here and self.subject != self.shown
+        cut = self.cut if here and not anew else None
+        groups = self.grouped(scene, path)
+        return why_so_big.WhySoBig(what=what, groups=groups, cut=cut, key=KEY, staged=staged, anew=anew)
 
     def grouped(self, scene: Scene, path: Sequence[int]) -> Sequence[HeavyGroup] | None:
         """The groups of the context shown; None while they are not known."""

@@ -51,6 +51,8 @@ class WhySoBig(Struct, frozen=True, kw_only=True):
     key: str = ""
     staged: int = 0
     """Tokens that staged edits free already: the cut, which counts from what is applied, has them in it."""
+    anew: bool = False
+    """Whether edits have changed since a cut was found, and it is being looked for again."""
 
     @property
     def frees(self) -> int:
@@ -136,6 +138,8 @@ def _group(group: HeavyGroup) -> str:
 
 
 def _cut(one: WhySoBig, *, full: bool) -> list[Span]:
+    if one.anew:
+        return [Span(" · ", "faint"), Span(one.key, "accent bold"), Span(": looking again", "dim")]
     if one.cut is None or not one.frees:
         return []
     frees, key, gap = (

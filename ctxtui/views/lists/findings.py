@@ -49,10 +49,10 @@ class FindingsData(Protocol):
 def sentence(one: Finding) -> str:
     """What is the case, with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
     usd = numbers.money(one.so_far) if one.so_far is not None else ""
-    known = one.so_far is not None and not one.says.rstrip().endswith("less") and " less " not in one.says
     text = one.says.format(
         tokens=f"{numbers.tokens(one.tokens)} tokens",
-        usd=(f", {usd} so far" if known else usd) if usd else "",
+        usd=usd or "an unknown sum",
+        so_far=f", {usd} so far" if usd else "",
         calls=f"{one.calls:,} call{'' if one.calls == 1 else 's'}",
         count=f"{one.count:,}",
         names=names(one.names),
@@ -174,32 +174,35 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
     moment, tag = one.moment, one.tag
     if tag is not None:
         risk = one.risk.words if one.risk is not None else ""
-        line = [Span(" next call ", "dim")]
-        line.append(Span(f"{numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}", "ink bold"))
-        if moment is not None and moment.once is not None and moment.per_call is not None:
-            line += [Span(f"; {moment.name} ", "dim"), Span(numbers.signed_money(moment.once), paid(moment.once))]
-            line += [Span(" once, ", "dim"), Span(numbers.signed_money(moment.per_call), paid(moment.per_call))]
-            line += [Span(f" a call, pays back {payback(moment.pays_back, True)}", "dim")]
-        yield line
-        yield [Span(f" {risk}", STYLE[one.risk] if one.risk is not None else "dim")]
+        yield [
+            Span(" next call ", "dim"),
+            Span(f"{numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}", "ink bold"),
+            Span("; ", "dim"),
+            Span(risk, STYLE[one.risk] if one.risk is not None else "dim"),
+        ]
+        for each in dict.fromkeys((moment, tag.moments[0] if tag.moments else None)):
+            if each is not None and each.once is not None and each.per_call is not None:
+                line = [Span(f" applied {each.name} ", "dim")]
+                line += [Span(numbers.signed_money(each.once), paid(each.once)), Span(" once, ", "dim")]
+                line += [Span(numbers.signed_money(each.per_call), paid(each.per_call))]
+                yield [*line, Span(f" a call, pays back {payback(each.pays_back, True)}", "dim")]
     elif one.saves is not None:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far", "ink")]
     yield from _staged(one)
     rest = one.rest
     if rest is not None and rest.holding:
-        usd = f", {numbers.signed_money(rest.usd)} in all" if rest.usd is not None else ""
-        least = " at least" if rest.partial else ""
-        tokens = f"{numbers.tokens(sum(rest.saved))} tokens less"
-        yield [Span(f" in the {rest.holding:,} recorded calls that followed: {tokens}{usd}{least}", "ok")]
-    if one.followed is not None:
-        yield [Span(f" the lab, staged here: {_proof(one.followed, ' later')}", "dim")]
+        held = f"{rest.holding:,} of {numbers.many(rest.calls, 'later call')}"
+        line = [Span(f" applied now, {held}: {numbers.tokens(sum(rest.saved))} tokens less", "dim")]
+        if rest.usd is not None:
+            least = " at least" if rest.partial else ""
+            line += [Span(", ", "dim"), Span(f"{numbers.signed_money(rest.usd)}{least}", paid(rest.usd))]
+            line.append(Span(" in all", "dim"))
+        yield line
     if one.proved is not None:
         cache = one.finding.cache
         markers = f"with entries of {cache}" if cache in LIVES else f"with the markers of {cache}"
         since = markers if cache else "had it stood from call 1 on"
-        yield [Span(f" the lab, {since}: {_proof(one.proved)}", "dim")]
-    if one.paid is not None and one.proved is not None:
-        yield [Span(f" the bill charged {numbers.money(one.paid)} for what would have gone", "dim")]
+        yield [Span(f" {since}: {_proof(one.proved)}", "dim")]
 
 
 def _staged(one: PricedFinding) -> Iterator[Spans]:
@@ -216,14 +219,14 @@ def _staged(one: PricedFinding) -> Iterator[Spans]:
         yield [Span(f" nothing to stage: {one.why_not}", "warn")]
 
 
-def _proof(one: Proof, which: str = "") -> str:
-    """What the lab says: ``6.2M tokens less, −$11.69 in 200 later calls``; `which` calls. Fewer tokens that cost more
+def _proof(one: Proof) -> str:
+    """What the lab says: ``6.2M tokens less, −$11.69 in 200 calls``. Fewer tokens that cost more
     are said to: with the same answers that is only where less of them is read from the cache."""
     tokens = f"{numbers.tokens(abs(one.tokens))} tokens {'less' if one.tokens >= 0 else 'more'}, " if one.tokens else ""
     usd = numbers.signed_money(-one.money) if one.money is not None else "cost unknown"
     dearer = one.tokens > 0 and one.money is not None and one.money < 0
     why = ": what was read from the cache is written again" if dearer else ""
-    return f"{tokens}{usd} in {one.calls:,}{which} call{'' if one.calls == 1 else 's'}{why}"
+    return f"{tokens}{usd} in {one.calls:,} call{'' if one.calls == 1 else 's'}{why}"
 
 
 def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:

@@ -165,7 +165,8 @@ def _overflow(line: LabLine, room: int) -> Span:
 
 def _cost(line: LabLine, room: int) -> Span:
     usd = line.row.usd
-    return Span("unknown" if usd is None else numbers.money(usd), "dim" if usd is None else "ink bold")
+    told = "unknown" if usd is None else numbers.least(usd, line.row.at_least)
+    return Span(told, "dim" if usd is None else "ink bold")
 
 
 def _saves(line: LabLine, room: int) -> Span:
@@ -180,7 +181,7 @@ def told(lab: SessionLab) -> Spans:
     if lab.off is None:
         return [Span("nothing reported", "dim")]
     style = "ok" if abs(lab.off) <= WITHIN else "warn"
-    return [Span("as recorded off by ", "dim"), Span(f"{100 * abs(lab.off):.1f} %", f"{style} bold")]
+    return [Span("simulation off by ", "dim"), Span(f"{100 * abs(lab.off):.1f} %", f"{style} bold")]
 
 
 def notes(lab: SessionLab) -> list[Spans]:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.context import lifetimes
 from ctxtui.views.model.scene import Scene
+from ctxtui.wire.request import Request
 
 STATES: Final = ("read", "write", "fresh")
 
@@ -15,14 +17,15 @@ STATES: Final = ("read", "write", "fresh")
 class Charge(NamedTuple):
     """Where the report's parts end in the context shown: `ends` in our tokens, `depths` as blocks from the start.
 
-    `read_node` and `write_node` are the blocks with which the cached prefix and the written stretch end, as far as a
-    report can tell: the places of the cache's breakpoints, inferred (``ROOT`` for none).
+    `read_node` and `write_node` are the blocks with which the cached prefix and the written stretch end (``ROOT`` for
+    none): the cache's breakpoints, where the request is on record (`recorded`), else where the report lets them be.
     """
 
     ends: tuple[float, float, float]
     depths: tuple[int, int]
     read_node: int
     write_node: int
+    recorded: bool = False
 
     def state(self, depth: int) -> str:
         """The state of the block at `depth` of the context."""
@@ -46,7 +49,8 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
     lacking, or where the report tells of no cache.
 
     The report is in the provider's tokens, rows in ours: its parts are scaled to our sum, so that a boundary stands at
-    the same share of the context. A block that a boundary cuts belongs to the part that holds most of it.
+    the same share of the context, but where the request is on record: then it is the breakpoint next to that. A block
+    that a boundary cuts belongs to the part that holds most of it.
     """
     usage = scene.call.usage
     if usage is None or not usage.has_cache or not usage.input or not scene.counted:
@@ -55,12 +59,35 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
     scale = total / usage.input
     ends = (usage.cache_read * scale, (usage.cache_read + usage.cache_write) * scale, float(total))
     read, write = (_last_within(scene, path, end) for end in ends[:2])
+    marked = _marked(scene, path)
+    if marked:
+        read, write = (min(marked, key=lambda at: abs(scene.position(path[at - 1]) - end)) for end in ends[:2])
+        read = read if usage.cache_read else 0
+        write = max(read, write) if usage.cache_write else read
+        told, written = (float(scene.position(path[at - 1])) if at else 0.0 for at in (read, write))
+        ends = told, written, ends[2]
     return Charge(
         ends,
         (read, write),
         path[read - 1] if usage.cache_read and read else ROOT,
         path[write - 1] if usage.cache_write and write else ROOT,
+        bool(marked),
     )
+
+
+def _marked(scene: Scene, path: Sequence[int]) -> list[int]:
+    """How many blocks end at each breakpoint that the call shown, or the one before it, has on record: what is read was
+    written up to one of these."""
+    tree, found = scene.session.tree, set[int]()
+    for call in scene.calls[max(0, scene.index - 1) : scene.index + 1]:
+        if call.skeleton is None:
+            continue
+        shared = tree[tree.common(scene.head, call.sent_head)].depth
+        request = Request((), call.skeleton)
+        found.update(at + 1 for at in lifetimes(request) if at < shared)
+        if request.params.get("cache_control") is not None and call.sent_head != ROOT:
+            found.add(min(shared, tree[call.sent_head].depth))
+    return sorted(at for at in found if 0 < at <= len(path))
 
 
 class KnownCharge:

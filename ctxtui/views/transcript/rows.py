@@ -162,7 +162,7 @@ def _gutter(charge: Charge | None, node: Node, charged: bool) -> Span:
     if charge is None or not charged:
         return Span(" ")
     if node.id in (charge.read_node, charge.write_node):
-        return MARK["automatic breakpoint"].span
+        return MARK["breakpoint" if charge.recorded else "automatic breakpoint"].span
     return GUTTER[charge.state(node.depth)].span
 
 

@@ -1,4 +1,4 @@
-"""``as_recorded`` comes within 2 % of what was reported, or says why not; and not by copying the report."""
+"""The simulation of a recording comes within 2 % of what was reported, or says why not; it copies no report."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def unsaid(session: Session) -> list[str]:
     if read is None:
         return found if _says(notes, "read, write and fresh are not told: ") else [*found, "no word of the cache"]
     gap = (read - sum(call.usage.cache_read for call in calls if call.usage is not None)) / told
-    excused = _says(notes, r"as recorded reads [\d.]+ % of the input") or abs(gap - off) <= WITHIN
+    excused = _says(notes, r"the simulation reads [\d.]+ % of the input") or abs(gap - off) <= WITHIN
     return found if abs(gap) <= WITHIN or excused else [*found, f"read {gap:+.3f}"]
 
 

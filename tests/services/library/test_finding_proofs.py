@@ -4,38 +4,32 @@ recording and by the price tag that they are staged with. What a setting promise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding
-from ctxtui.analysis.lab.proof import Proof
+from ctxtui.analysis.lab.proof import Proof, Trial, proofs
 from ctxtui.analysis.lab.recorded import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Session
-from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.price.later_calls import later_calls
 from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
-from ctxtui.curation.price.rest_of_session import LaterCall
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
-from ctxtui.services.lab.experiment import bench_of, run
+from ctxtui.services.lab.experiment import bench_for, bench_of, run
 from ctxtui.services.library import finding_proofs
-from ctxtui.services.library import findings as findings_module
 from ctxtui.services.library.findings import Findings
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
@@ -73,36 +67,40 @@ def simulated(session: Session) -> Simulated:
     return made
 
 
-def promised(session: Session, number: int, usages: Simulated) -> tuple[Findings, Account]:
-    """The findings at call `number`; what they would have saved later is worked out for calls of these `usages`."""
-
-    def calls(tree: Tree, last: int, later: Iterable[Call], freed: Any, front: Any) -> Iterator[LaterCall]:
-        swapped = (replace(call, usage=usages.get(call.id, call.usage)) for call in later)
-        return later_calls(tree, last, swapped, freed, front)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(findings_module, "later_calls", calls)
-        told, made, _ = found(session, number)
+def promised(session: Session, number: int) -> tuple[Findings, Account]:
+    """The findings at call `number`, with what they would have saved later."""
+    told, made, _ = found(session, number)
     return told, made
 
 
 def unlike(account: Account, told: Findings, usages: Simulated, *, whole: bool = True) -> Iterator[str]:
     """Where what is promised is not what the lab finds; `whole`: of a session in which no block comes twice, so that
     just as many tokens go as were promised."""
-    for one in told.found:
-        if one.followed is not None and one.rest is not None and one.tag is not None:
-            law = _Law(account, told, one, one.tag, usages)
+    for one, carried in followed(account, told):
+        if one.rest is not None and one.tag is not None:
+            law = _Law(account, told, one, one.tag, carried, usages)
             found = [*law.tokens(whole=whole), *law.each_call(), *law.first_call(), *law.together()]
             yield from (f"{one.finding.kind}, {why}" for why in found)
 
 
-class _Law:
-    """One finding, held by the lab."""
+def followed(account: Account, told: Findings) -> list[tuple[PricedFinding, Proof]]:
+    """The findings that an edit cures, with what the lab finds of them in the calls that followed."""
+    last = len(account.session.thread_calls(told.thread))
+    found = [one for one in told.found if one.finding.edits] if told.number < last else []
+    trials = [Trial(told.thread, last, one.finding.edits, since=told.number) for one in found]
+    proved = proofs(bench_for(account.book, Settings()), trials)
+    return [(one, proof) for one, proof in zip(found, proved, strict=True) if not proof.refused]
 
-    def __init__(self, account: Account, told: Findings, one: PricedFinding, tag: PriceTag, usages: Simulated) -> None:
-        assert one.rest is not None and one.followed is not None
+
+class _Law:
+    """One finding, held by the lab, which `followed` it."""
+
+    def __init__(
+        self, account: Account, told: Findings, one: PricedFinding, tag: PriceTag, proof: Proof, usages: Simulated
+    ) -> None:
+        assert one.rest is not None
         self.account, self.told, self.one, self.tag, self.usages = account, told, one, tag, usages
-        self.rest, self.followed = one.rest, one.followed
+        self.rest, self.followed = one.rest, proof
         self.calls = account.session.thread_calls(told.thread)
         self.here = self.calls[told.number - 1]
         once = {moment.name: moment.once for moment in tag.moments}
@@ -254,21 +252,21 @@ def test_the_lab_carries_what_is_promised(name: str, tmp_path: Path) -> None:
     calls = len(session.thread_calls())
     tried = 0
     for number in sorted({calls // 2, calls * 3 // 4}):
-        told, made = promised(session, number, usages)
-        tried += sum(one.followed is not None for one in told.found)
+        told, made = promised(session, number)
+        tried += len(followed(made, told))
         assert list(unlike(made, told, usages)) == []
     assert tried, "nothing was found: nothing is tested"
 
 
 def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, right = planted(), finding_proofs.proofs
+    session, right = planted(), proofs
 
     def wrong(bench, trials):  # type: ignore[no-untyped-def]
         return right(bench, [trial._replace(edits=trial.edits[:-1]) for trial in trials])
 
-    monkeypatch.setattr(finding_proofs, "proofs", wrong)
-    usages = simulated(session)
-    assert list(unlike(*reversed(promised(session, 9, usages)), usages)) != []
+    monkeypatch.setattr(f"{__name__}.proofs", wrong)
+    told, made = promised(session, 9)
+    assert list(unlike(made, told, simulated(session))) != []
 
 
 def test_what_it_cost_so_far_is_what_the_lab_finds_and_near_to_what_was_paid() -> None:
@@ -289,15 +287,16 @@ def test_a_first_call_without_a_report_does_not_mix_up_what_was_tried() -> None:
     first = session.thread_calls()[0]
     session.apply(CallSeen(replace(first, usage=None)))
     last = len(session.thread_calls())
-    told, made = promised(session, last // 2, simulated(session))
+    told, made = promised(session, last // 2)
     tried = [one for one in told.found if one.finding.edits and one.proved is not None]
     assert tried
     for one in tried:
-        assert one.proved is not None and one.followed is not None
+        assert one.proved is not None
         assert one.proved.numbers == tuple(range(2, told.number + 1))
-        assert one.followed.numbers == tuple(range(told.number + 1, last + 1))
-    at_the_end, _, _ = found(session)
-    assert all(one.followed is None for one in at_the_end.found), "nothing followed the last call"
+    for _, proof in followed(made, told):
+        assert proof.numbers == tuple(range(told.number + 1, last + 1))
+    at_the_end, made, _ = found(session)
+    assert not followed(made, at_the_end), "nothing followed the last call"
     assert list(unlike(made, told, simulated(session), whole=False)) == []
 
 
@@ -319,7 +318,7 @@ def test_what_the_lab_says_fits_eighty_columns() -> None:
     session = grown(long_run(6, turns=4), "anthropic", Random(6), wire=False)
     told, _, _ = found(session, len(session.thread_calls()) // 2)
     rows = ["".join(span.text for span in line) for one in told.found for line in price_lines(one, told)]
-    assert any("staged as" in row for row in rows) and any("later calls" in row for row in rows)
+    assert any("staged as" in row for row in rows) and any("call 1 on" in row for row in rows)
     assert max(map(cells.width, rows)) <= 79
 
 
@@ -378,5 +377,5 @@ def test_recordings_carry_it_too(path: Path) -> None:
     calls = len(session.thread_calls()) if session.order else 0
     for number in sorted({calls // 2, calls * 3 // 4}):
         if 0 < number < calls and choose(session, "", number).number == number:
-            told, made = promised(session, number, usages)
+            told, made = promised(session, number)
             assert list(unlike(made, told, usages, whole=False)) == []

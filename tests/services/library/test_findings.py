@@ -147,7 +147,7 @@ def test_so_do_those_of_any_such_session(rounds: int, number: int, pause: float)
 
 
 def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ctxtui.services.library.findings as module
+    import ctxtui.curation.price.later_calls as module
 
     right = module.freed_blocks
 

@@ -82,6 +82,8 @@ def test_the_figures_are_those_of_the_composition_at_any_width() -> None:
         assert "cheapest cut: " in after or after.endswith(" · Q: cut 31.0k"), "a key, and what it does"
         assert len(before) <= len(fullest)
     assert "cheapest cut: clear tool results + compact json frees 31.0k, Q stages it" in after
+    again = plain(why_so_big.line(WhySoBig(what=what, key="Q", anew=True), 300))
+    assert again.endswith(" · Q: looking again"), "no figure of other edits"
     more = WhySoBig(what=what, cut=CUT, key="Q", staged=29_000)
     assert "frees 2.0k, Q" in plain(why_so_big.line(more, 300)), "what is staged is in it already"
     assert not broken(arithmetic.of_cut(more)["cheapest cut"])

@@ -60,7 +60,10 @@ class WhyController(EditController):
 
     def _shown(self) -> None:
         """Another call, or more is known of it: look into it when the view rests."""
-        scene = self.panels.scene
+        scene, reasons = self.panels.scene, self.panels.reasons
+        if reasons.shown != self._subject:
+            reasons.shown = self._subject
+            self.panels.say_why()
         if self._looking is not None and self._looking != self._subject:
             # What is looked for is of no use any more.
             self._looking = None

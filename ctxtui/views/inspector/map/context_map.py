@@ -66,7 +66,8 @@ def context_map(
         shown=tuple(shown),
         extent=extent,
         segments=segments,
-        marks=marks,
+        marks=() if charge and charge.recorded else marks,
+        own=marks if charge and charge.recorded else (),
         here=here_of(scene, cursor),
         limit=bars.limit_short(scene.limits),
     )

@@ -43,6 +43,22 @@ async def test_the_line_says_why_goes_there_and_stages_the_cut() -> None:
         assert [edit.id for edit in screen.edits.overlay.staged] == [edit.id for edit in reasons.cut.edits]
 
 
+async def test_a_cut_of_other_edits_is_not_shown() -> None:
+    async with opened(reads().session) as (screen, pilot):
+        reasons, owner = screen.panels.reasons, screen.owner(WhyController)
+        await until(pilot, lambda: screen.edits.editable())
+        owner._rested()
+        await until(pilot, lambda: "frees" in text(screen).splitlines()[1] or "Q: cut" in text(screen).splitlines()[1])
+        said, subject = text(screen).splitlines()[1], reasons.subject
+        await pilot.press("d")
+        await until(pilot, lambda: "looking again" in text(screen).splitlines()[1] or reasons.subject != subject)
+        await until(pilot, lambda: reasons.subject == owner._subject != subject)
+        await pilot.press("u")
+        await until(pilot, lambda: reasons.subject == owner._subject)
+        await until(pilot, lambda: "looking" not in text(screen).splitlines()[1])
+        assert said.strip()
+
+
 async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
     async with opened(reads().session, live=True) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)

@@ -1,0 +1,77 @@
+"""A variant held to the record: what each call was reported to be, and what the simulation says the variant changes."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ctxtui.analysis.lab.variant import VariantCall, VariantRun
+from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
+from ctxtui.core.usage import WRITES, Usage
+
+
+def on_record(bench: Bench, plain: VariantRun, run: VariantRun) -> VariantRun:
+    """`run` with the reports of its calls, each changed by what `run` differs from `plain`, the recording in the same
+    simulated cache. Where it does not differ, a call is what was reported and cost what was paid. A call without a
+    report stays simulated."""
+    own = {call.id: call for call in plain.calls}
+    return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant.model) for call in run.calls))
+
+
+def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, model: str) -> VariantCall:
+    recorded = bench.book.session.calls[under.id]
+    report = recorded.usage
+    if report is None or not report.input:
+        return under
+    total = max(0, report.input + under.context - plain.context)
+    call = bench.as_model(recorded, model)
+    usage = _changed(report, total, plain.usage, under.usage)
+    usd = bench.paid(recorded) if call is recorded else 0.0
+    if usage is None:
+        usd = None
+    elif usage != report or call is not recorded:
+        now = simulated_usd(bench, call, usage)
+        before = simulated_usd(bench, call, report) if call is recorded else 0.0
+        usd = None if usd is None or now is None or before is None else usd + now - before
+    known = usage is not None
+    return replace(
+        under,
+        context=total,
+        read=usage.cache_read if usage is not None else None,
+        write=usage.cache_write if usage is not None else None,
+        fresh=usage.fresh if usage is not None else None,
+        usage=usage,
+        usd=usd if known else None,
+        over=0 < bench.usable(call) < total,
+    )
+
+
+def _changed(report: Usage, total: int, plain: Usage | None, under: Usage | None) -> Usage | None:
+    """`report` with the difference from `plain` to `under`, `total` tokens of input; None where no cache can be
+    simulated and the call is another one."""
+    if plain is None or under is None:
+        return report if plain is under and total == report.input else None
+    read = _between(report.cache_read + under.cache_read - plain.cache_read, total)
+    write = _between(report.cache_write + under.cache_write - plain.cache_write, total - read)
+    return replace(
+        report,
+        cache_read=read,
+        fresh=total - read - write,
+        cost=report.cost if (read, write, total) == (report.cache_read, report.cache_write, report.input) else None,
+        **_by_lifetime(write, report, plain, under),
+    )
+
+
+def _between(tokens: int, most: int) -> int:
+    return min(most, max(0, tokens))
+
+
+def _by_lifetime(write: int, report: Usage, plain: Usage, under: Usage) -> dict[str, int]:
+    """What is written, by lifetime: as reported and changed, else in the proportions of `under`."""
+    parts = {name: getattr(report, name) + getattr(under, name) - getattr(plain, name) for name in WRITES}
+    if min(parts.values()) >= 0 and sum(parts.values()) == write:
+        return parts
+    like = under if under.cache_write else report
+    whole = like.cache_write
+    found = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
+    found[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(found.values())
+    return found
