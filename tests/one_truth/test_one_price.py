@@ -41,7 +41,8 @@ def sums(one: Told) -> Iterator[str]:
     if once is not None and one["saves_usd"] != pytest.approx(-(once + (HORIZON - 1) * per_call), abs=NEAR):
         yield f"saves {one['saves_usd']}, {once} once and {per_call} a call"
     so_far, followed = one["lab"]["so_far"], one["lab"]["followed"]
-    if so_far and one["so_far_usd"] is not None and so_far["usd"] != pytest.approx(-one["so_far_usd"], abs=NEAR):
+    known = so_far is not None and so_far["usd"] is not None and one["so_far_usd"] is not None
+    if known and so_far["usd"] != pytest.approx(-one["so_far_usd"], abs=NEAR):
         yield f"so far {one['so_far_usd']}, the lab {so_far['usd']}"
     if (rest is None) != (followed is None) or (rest and rest["usd"] != followed["usd"]):
         yield f"rest {rest}, followed {followed}"
