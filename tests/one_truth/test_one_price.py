@@ -104,8 +104,15 @@ def unlike(path: Path, *, on_screen: bool = True) -> list[str]:
             if one["freed_tokens"] and screen is not None:
                 why += screen.staged(one, call)
             found += [f"call {call}, {one['kind']}: {what}" for what in why]
-    for one in told("why", str(path))["ahead"] if calls else ():
+    bill = told("cost", "--why", str(path)) if calls else {"ahead": [], "cures": []}
+    for one in bill["ahead"]:
         found += [f"{one['policies']}: {what}" for what in curated(one)]
+    lifetimes = {cure["kind"]: cure["saves"] for cure in bill["cures"] if cure["thread"] == "main"}
+    for one in told("findings", str(path))["findings"] if calls else ():
+        for kind, said in (("1h entries", "entries of 1 hour would"), ("cache", "no call asked")):
+            usd = lifetimes.get(kind)
+            if usd is not None and said in one["says"].lower() and usd != pytest.approx(one["so_far_usd"], abs=NEAR):
+                found.append(f"{kind}: {one['so_far_usd']}, {usd} in the bill")
     return found
 
 
