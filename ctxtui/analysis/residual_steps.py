@@ -14,6 +14,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import READ, command_of, touches
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.record_summary import LISTS
 
 _LOOKED_AT: Final = 12
 """Steps of a residual whose causes are looked for."""
@@ -25,8 +26,6 @@ _LOOKED_BACK: Final = 2_000
 """Blocks before a command among which a file must have been read."""
 _MOST: Final = 48
 """Characters of a command that are told."""
-_LISTS: Final = ("todo", "plan", "task")
-"""Parts of the names of tools that keep a list."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 
 LIST: Final = "the list that was changed with it, which the client repeats as a reminder and did not record"
@@ -78,7 +77,7 @@ def added_beside(book: Book, number: int, call: Call) -> str:
     before = calls[number - 2].sent_head if number > 1 else ROOT
     new = tree.path(head, tree.common(before, head))
     asked = [read(tree[node].block) for node in new if tree[node].category == _CALL]
-    if any(word in one.name.lower() for one in asked for word in _LISTS):
+    if any(word in one.name.lower() for one in asked for word in LISTS):
         return LIST
     command = next((words for one in reversed(asked) if (words := command_of(one))), "")
     if command and _was_read(book, head):

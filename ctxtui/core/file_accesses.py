@@ -25,7 +25,8 @@ _COMMANDS: Final = ("command", "cmd", "script")
 _SHOWN: Final = re.compile(r"\s*(?:cat|bat|nl)(?:\s+-[a-zA-Z]+)*\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
 _CUT: Final = re.compile(r"\s*sed\s+-n\s+['\"]?(?P<first>\d+),(?P<last>\d+)p['\"]?\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
 _WRITTEN: Final = re.compile(
-    r"(?:^|[;&|\n])\s*(?:cat|tee)\b(?=[^\n]*<<)[^\n]*?(?:>>?|\btee(?:\s+-a)?)\s*(?P<path>[^\s|;&<>$`*?\"']+)"
+    r"(?:^|[;&|\n])[ \t]*(?=(?:cat|tee)\b[^\n]{0,400}<<)(?:cat[^\n]{0,400}?>>?|tee(?:[ \t]+-a)?)[ \t]*"
+    r"(?P<path>[^\s|;&<>$`*?\"']+)"
     r"|\bsed\s+-i\S*\s+(?:-e\s+)?(?:'[^']*'|\"[^\"]*\")\s+(?P<other>[^\s|;&<>$`*?\"']+)"
 )
 """What a shell's here-document or `sed -i` writes."""

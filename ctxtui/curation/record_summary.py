@@ -37,7 +37,8 @@ _MORE: Final = 8
 """Tokens of the line that says how many items are left out, at most."""
 
 _CLIENTS: Final = re.compile(
-    r"<([\w -]*(?:reminder|context|environment|instructions|stdout|stderr|caveat)[\w -]*)\b[^>]*>.*?</\1>", re.DOTALL
+    r"<([\w -]{0,40}(?:reminder|context|environment|instructions|stdout|stderr|caveat)[\w -]{0,40})\b[^>]*>.*?</\1>",
+    re.DOTALL,
 )
 """What clients put beside a person's words."""
 _IDENTIFIER: Final = re.compile(r"[\d_]|.[/:@]")
@@ -45,7 +46,9 @@ QUOTED: Final = "Quoted later"
 _TAG: Final = re.compile(r"</?(?:command|user)[-_]\w+>")
 _CODE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|<think>.*?(?:</think>|\Z)", re.MULTILINE | re.DOTALL)
 _BULLET: Final = re.compile(r"\s*(?:(?:[-*+•>#]+|\d{1,3}[.)])\s+)*")
-_SENTENCE: Final = re.compile(r"\S.*?(?:[.!?…]+[\"'”’)\]*_`]*(?=\s+[^\sa-z]|\s*$)|[。！？]+[”’」』）*]*|$)")
+_SENTENCE: Final = re.compile(
+    r"\S.*?(?:[.!?…]{1,3}[\"'”’)\]*_`]{0,4}(?=\s+[^\sa-z]|\s*$)|[。！？]{1,3}[”’」』）*]{0,4}|$)"
+)
 CHOSE: Final = re.compile(
     r"\b(?:decid\w+|chose|choosing|going with|instead of|rather than|root cause|the (?:fix|cause|problem|reason|issue) "
     r"(?:is|was)|must not|must never|should not|agreed)\b",
@@ -59,6 +62,9 @@ _FAILED_TESTS: Final = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|error
 _RAISED: Final = re.compile(
     r"^(?:E +)?(?:[\w.]*(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?: ?\S", re.MULTILINE
 )
+_PROMPT: Final = re.compile(r"\n\S{0,40}[$#]\s*\Z")
+"""The end of what a shell prints: it waits for the next command."""
+_WRAP: Final = re.compile(r"^\s*<[\w-]+>|</[\w-]+>\s*$")
 _COMPLAINS: Final = re.compile(
     r"\berr(?:or)?s?\b|fail|not found|cannot|can't|unable|denied|no such|invalid|missing|unexpected|[✗✖×]",
     re.IGNORECASE,
@@ -80,14 +86,14 @@ _OF_ERRORS: Final = ("Error", "Exception", "error", "fatal", "panic", "Traceback
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
 MOST_ERRORS: Final = 5
 """Lines about errors that are taken from one result."""
-_COMMIT: Final = re.compile(r"git commit\b[^\n]*?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
+_COMMIT: Final = re.compile(r"git commit\b[^\n]{0,200}?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
 _LEAD: Final = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +)+")
 """What stands in front of the program in a command."""
 
 _DONE: Final = frozenset("completed complete done finished cancelled canceled skipped deleted closed".split())
 _STATUS, _ITEM = ("status", "state"), ("content", "step", "title", "subject", "description", "text", "task", "name")
-_BOX: Final = re.compile(r"^\s*(?:[-*+]\s*)?\[(.)\]\s+(\S.*)$", re.MULTILINE)
-_LISTS: Final = ("todo", "plan", "task")
+_BOX: Final = re.compile(r"^[ \t]*(?:[-*+][ \t]*)?\[(.)\][ \t]+(\S.*)$", re.MULTILINE)
+LISTS: Final = ("todo", "plan", "task")
 """Parts of the names of tools that keep a list."""
 
 
@@ -151,7 +157,8 @@ def facts(context: Context, positions: Iterable[int]) -> Facts:
                 failed = _take_result(context, at, found, (), "")
         elif context.tree[context.nodes[at]].category == INDEX["summary"]:
             for line in context.reading(at).text.splitlines():
-                found.earlier.tell(line.strip())
+                said = line.strip().removeprefix("- ")
+                found.earlier.tell("" if said.endswith((":", "```")) else said)
         elif role in ASSISTANT:
             text = context.reading(at).text
             if text.strip():
@@ -159,7 +166,13 @@ def facts(context: Context, positions: Iterable[int]) -> Facts:
                 _take_words(found, text[:_PASTED], closing=closing, mends=failed)
                 found.answer, found.answered, failed = text, closing, False
         elif not item.place.mark and role not in ("system", "developer"):
-            words = own_words(context.reading(at).text)
+            text = context.reading(at).text
+            envelope = is_envelope(text.lstrip()[:80].partition("\n")[0]) or _PROMPT.search(text[-80:])
+            if found.answer and envelope:
+                # An agent that calls no tools by name gets what its commands print as a user's message.
+                failed, found.answered = _take_result(context, at, found, (), ""), False
+                continue
+            words = own_words(text)
             found.asked.tell("" if re.fullmatch(r"/\S*", words) else words)
             found.answered = found.answered and not words
     return found
@@ -210,7 +223,7 @@ def _asked(got: BlockContent) -> CallFacts:
     if "commit" in got.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
         commits.append(str(value["message"]).strip().partition("\n")[0][:200])
     program = _LEAD.sub("", command).split()[:2]
-    key = (CHANGE, *changed) if changed else (READ, *read) if read else (got.name, *program)
+    key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (got.name, *program)
     label = short(telling(got) if command else f"{got.name} {telling(got)}", _LINE)
     return CallFacts(key, label, changed, read, tuple(commits), _todos(got.name, value))
 
@@ -229,13 +242,11 @@ def _strings(value: Json) -> Iterator[str]:
 def _todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
     """(id, words, open) of the things that a call's input lists as done or not, or of the one that it adds or ticks off
     (its id then says ``+`` or ``=``); None where it lists nothing."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not any(word in name.lower() for word in LISTS):
         return None
     for items in value.values():
         if isinstance(items, list) and items and all(isinstance(one, dict) and _status(one) for one in items):
             return tuple((str(n), _item(one), _status(one) not in _DONE) for n, one in enumerate(items))
-    if not any(word in name.lower() for word in _LISTS):
-        return None
     for text in value.values():
         boxes = _BOX.findall(text) if isinstance(text, str) else ()
         if len(boxes) > 1:
@@ -316,7 +327,7 @@ def _take_result(context: Context, at: int, found: Facts, key: tuple[str, ...], 
             # A search that finds nothing fails, too.
             return False
         found.failures.pop(key, None)
-        found.failures[key or ("", line)] = Failure(label, short(line, _LINE))
+        found.failures[key or ("", line)] = Failure(label, short(_WRAP.sub("", line), _LINE))
     return failed
 
 
@@ -325,7 +336,8 @@ def _take_result(context: Context, at: int, found: Facts, key: tuple[str, ...], 
 
 def _closes(context: Context, at: int) -> bool:
     """Whether the assistant's text at a position ends its turn: no call follows it."""
-    for item in islice(context.items, at + 1, None):
+    for other in range(at + 1, len(context)):
+        item = context.items[other]
         if is_call(item.block.kind):
             return False
         if item.block.kind != HEADER and item.block.kind not in THINKING and item.place.role not in ASSISTANT:
@@ -369,8 +381,8 @@ def width(text: str) -> int:
 def short(text: str, cells: int) -> str:
     """`text` on one line, cut behind a sentence or a word where it is wider than `cells`."""
     line = " ".join(text[: cells * 4].split())
-    if width(line) <= cells and len(text) <= cells * 4:
-        return line
+    if width(line) < cells or (width(line) == cells and len(text) <= cells * 4):
+        return line + ("…" if line and len(text) > cells * 4 else "")
     head = line[: cells - 1]
     while width(head) > cells - 1:
         head = head[: (cells - 1) * len(head) // width(head)]
@@ -437,7 +449,7 @@ def summary(
             room, missed = room - cost, 0
             opened.add(s)
             chosen[s, item] = None
-    while chosen:
+    while any(made[s].title != QUOTED for s, _ in chosen):
         text = _written(head, made, chosen)
         if tokens(text) <= limit:
             return text
@@ -457,7 +469,7 @@ def _written(head: str, sections: Sequence[_Section], chosen: Mapping[tuple[int,
         if not said:
             continue
         left = len(one.items) - len(said)
-        said += [f"({left:,} more {one.more})"] if left else []
+        said += [f"({left:,} more {one.more if left > 1 else one.more[:-1]})"] if left else []
         lines += [f"## {one.title}", *([f"- {', '.join(said)}"] if one.joined else (f"- {item}" for item in said))]
     return "\n".join(lines)
 
@@ -466,7 +478,10 @@ def _sections(found: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section
     asked = [short(one, _ASK) for one in found.asked]
     back = list(range(len(asked)))[::-1]
     yield _Section("Asked", "requests", asked, [*back[:1], *back[-1:][: len(back) - 1], *back[1:-1]], 0.7)
-    yield _in_order("From the summary before", "lines", [short(one, _SENTENCE_CELLS) for one in found.earlier], 0.7)
+    earlier = [short(one, _SENTENCE_CELLS) for one in found.earlier]
+    # Where things stood is said at its end, what it is about at its beginning.
+    ends = sorted(range(len(earlier)), key=lambda n: (min(n, len(earlier) - 1 - n), -n))
+    yield _Section("From the summary before", "lines", earlier, ends, 0.7)
     changed = _counted(found.changed, base)
     yield _in_order("Files changed", "files", changed, 1)
     read = Counter({path: n for path, n in found.read.items() if path not in found.changed})
@@ -486,7 +501,7 @@ def _sections(found: Facts, base: str, keep: Sequence[str]) -> Iterator[_Section
     question = next((one for one, _ in reversed([*sentences(found.answer[-2000:])]) if found.answered), "")
     unanswered += [f"asked the user: “{short(question, _SENTENCE_CELLS)}”"] if question.endswith(("?", "？")) else []
     todos = [f"to do: {short(one, _LINE)}" for one in found.todos.values()]
-    yield _in_order("Still open", "of these", [*unanswered, *todos, *left], 0.8)
+    yield _in_order("Still open", "others", [*unanswered, *todos, *left], 0.8)
     calls = [f"{one.replace(base, '') if base else one}{f' ({n}x)' if n > 1 else ''}" for one, n in found.calls.items()]
     yield _Section("Other calls", "calls", calls, range(len(calls))[::-1][:_LEAST], 3)
     yield _in_order(QUOTED, "names", [one for one in keep if _IDENTIFIER.search(one)][:_LEAST], 3, joined=True)

@@ -89,11 +89,11 @@ def _cost(usage: Usage, by: Rates, other: float = 0.0) -> Cost:
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """What `call` costs by list price at its own time and on the terms that its record names; None where it has no
     report or its model no price. An answer that is reported in part costs at least what is known of it."""
+    if call.stop_reason == COUNTED:
+        return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
     usage = call.usage
     if usage is None:
         return None
-    if call.stop_reason == COUNTED:
-        return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
     output = call.output
     billed = _billed_units(usage if usage.output == output else replace(usage, output=output), call.extra)
     found = call_rates(call, table)

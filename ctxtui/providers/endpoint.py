@@ -64,7 +64,7 @@ KEYS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_API_KEY", "openai": "O
 """The environment variable of each hosted provider's key."""
 ADDRESSES: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """The environment variable by which each provider's SDK is sent elsewhere."""
-HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS"}
+HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS", "openai": "OPENAI_CUSTOM_HEADERS"}
 """The environment variable by which a provider's SDK adds headers of its own accord, wherever it sends."""
 SERVICE: Final = "ctxtui"
 """The name under which a keyring keeps our keys; the user name is the provider's."""

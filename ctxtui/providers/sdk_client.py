@@ -69,15 +69,17 @@ class SdkLine:
         near = {"trust_env": False, "mounts": dict.fromkeys(_SCHEMES)} if is_loopback(address) else {}
         hooks = {"response": [bind]}
         http = self._sdk.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks, **near)
-        headers = {**dict.fromkeys(self._unasked(), self._sdk.Omit()), **dict(self.endpoint.headers)}
         key = self.endpoint.key or _NO_KEY
+        own = {"authorization": f"Bearer {key}", "x-api-key": key}
+        unasked = {name: own.get(name.lower(), self._sdk.Omit()) for name in self._unasked()}
+        headers = {**unasked, **dict(self.endpoint.headers)}
         return made(api_key=key, max_retries=0, http_client=http, default_headers=headers, **given)
 
     def _unasked(self) -> list[str]:
         """The headers that the SDK would take from the environment, wherever it sends."""
-        if self.endpoint.dialect == ANTHROPIC:
-            return [name for name, _ in headers_for("anthropic", os.environ)]
-        return [] if self.endpoint.name == "openai" else list(_OF_THE_ACCOUNT)
+        maker = _sdk_of(self.endpoint)
+        account = _OF_THE_ACCOUNT if maker == "openai" != self.endpoint.name else ()
+        return [*account, *(name for name, _ in headers_for(maker, os.environ))]
 
     async def close(self) -> None:
         """Close the connections."""

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from ctxtui.core import block, canonical
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation import record_summary
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import SummaryTerms, summary_of
@@ -243,6 +244,29 @@ def test_each_dialect_and_tool_says_the_same(body: Callable[[], dict[str, Any]])
     context, _ = context_of(body(), body.__name__)
     run = [p for p, item in enumerate(context.items) if item.place.section == "messages"]
     assert drawn(context, run, 5_000) == TOLD
+
+
+def test_a_summary_that_stood_there_goes_on_with_its_end_and_its_beginning() -> None:
+    tree = Tree()
+    lines = ["Work so far:", *(f"- Line {n} of the summary before." for n in range(30))]
+    head, place = Item(block.header("user"), Place("messages", "user")), Place("messages", "user", "summary")
+    context = Context(tree, tree.extend(ROOT, [head, Item(block.text("\n".join(lines)), place)]))
+    text = drawn(context, [0, 1], 80)
+    assert "## From the summary before" in text and "- Line 0 of" in text and "- Line 29 of" in text
+    assert "- Line 14 of" not in text and " more lines)" in text and "so far" not in text
+
+
+def test_what_a_shell_printed_is_no_request() -> None:
+    talk = [
+        ("user", "Fix the price.\nbash-$"),
+        ("said", "I look at the file that computes it first."),
+        ("user", "def price(): ...\n(Open file: a.py)\nbash-$ "),
+        ("said", "Its tests say more about the error."),
+        ("user", "<returncode>1</returncode>\n<output>\nKeyError: 'price'\n</output>"),
+    ]
+    found = record_summary.facts(context_of(anthropic(talk), "anthropic")[0], range(10))
+    assert found.asked == ["Fix the price. bash-$"] and not found.answered
+    assert [one.line for one in found.failures.values()] == ["KeyError: 'price'"]
 
 
 def test_what_does_not_fit_is_counted_and_what_tells_most_stays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import product
 
 import pytest
 
@@ -85,15 +86,17 @@ async def test_a_proxy_of_the_environment_is_not_asked_on_this_machine(
 
 async def test_headers_of_the_environment_go_only_where_they_are_said_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     token = "gateway-token-0123456789"
-    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", f"X-Gateway: Bearer {token}\nX-Team: red")
+    for maker in ("ANTHROPIC", "OPENAI"):
+        monkeypatch.setenv(f"{maker}_CUSTOM_HEADERS", f"X-Gateway: Bearer {token}\nX-Team: red\nAuthorization: b")
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
-    for dialect, named in (("anthropic", False), ("anthropic", True), ("openai_chat", False)):
+    for dialect, named in product(DIALECTS.args[1], (False, True)):
         async with served({route(dialect): streaming(f'data: "{token}"\n\n'.encode())}) as server:
             line = line_to(server, dialect)
             headers = (("X-Gateway", f"Bearer {token}"),) if named else ()
             line = SdkLine(dataclasses.replace(line.endpoint, name="elsewhere", headers=headers), lambda: 1000.0)
             said = await answer(line)
         assert server.headers[0].get("X-Gateway") == (f"Bearer {token}" if named else None)
+        assert server.headers[0]["authorization"] == "Bearer sk-secret"
         assert "X-Team" not in server.headers[0] and "OpenAI-Organization" not in server.headers[0]
         assert (b"[key]" in said and token.encode() not in said) is named
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.core.call import Call
+from ctxtui.core.call import COUNTED, Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.pricing.price import Cost, known_usd, lacks_price, tokens_of
 
@@ -76,7 +76,8 @@ def by_call(
 def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
-        return SpendingRow(name, calls=call.count, partial=int(call.answered_in_part))
+        free = 0.0 if call.stop_reason == COUNTED else None
+        return SpendingRow(name, free, calls=call.count, partial=int(call.answered_in_part))
     usd = known_usd(call, cost)
     return SpendingRow(name, usd, tokens_of(call), call.count, int(lacks_price(call, cost)), int(call.answered_in_part))
 

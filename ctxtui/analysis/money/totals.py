@@ -66,14 +66,17 @@ def row_fields(row: SpendingRow) -> dict[str, Any]:
 
 
 OWN: Final = "~"
-"""What stands before the id of a thread that is no subagent: requests of the client's own, for titles or summaries."""
+"""What stands before the id of a thread that is no subagent: no other thread began it, or it is the client's own
+requests, for titles or summaries."""
 
 
-def side_of(call: Call, main: str) -> str:
+def side_of(session: Session, call: Call, main: str) -> str:
     """The thread that a session started for `call`: "" for its `main` one, behind `OWN` what is no subagent."""
     if call.thread == main:
         return ""
-    return f"{OWN}{call.thread}" if call.fidelity == Fidelity.TOTALS or call.extra.get("purpose") else call.thread
+    began = session.threads[call.thread].parent if call.thread in session.threads else ""
+    own = not began or call.fidelity == Fidelity.TOTALS or call.extra.get("purpose")
+    return f"{OWN}{call.thread}" if own else call.thread
 
 
 def added(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
@@ -102,4 +105,4 @@ def session_totals(
     """What `calls` (None: all of them) of a session come to; `costs` has the price of each by id."""
     own = main_thread(session)
     every = session.calls.values() if calls is None else calls
-    return added((side_of(call, own), row_of(call, costs.get(call.id), "")) for call in every)
+    return added((side_of(session, call, own), row_of(call, costs.get(call.id), "")) for call in every)

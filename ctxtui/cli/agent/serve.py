@@ -23,6 +23,7 @@ from ctxtui.cli.context import config_of
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.project.attachments import named_files
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -197,6 +198,10 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
         strange = [name for name in chosen if allowed and not any(fnmatchcase(name, one) for one in allowed)]
         if strange:
             raise ToolError(f"the user lets tasks use {', '.join(allowed)} only, not {', '.join(strange)}")
+        here = Path.cwd().resolve()
+        outside = [name for name, place in named_files(task, here) if not place.resolve().is_relative_to(here)]
+        if outside:
+            raise ToolError(f"a task takes files of this directory along, not {', '.join(outside)}")
         limits = ("--max-rounds", str(max_rounds), "--max-tokens", max_tokens)
         kept = ("--max-context-messages", str(max_context_messages))
         cut = ("--max-tool-result-length", str(max_tool_result_length))

@@ -12,7 +12,6 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, open
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, width
 from ctxtui.cli.progress import counting
-from ctxtui.core.session import MAIN
 from ctxtui.views.text.span import Span
 
 
@@ -78,10 +77,11 @@ def _gap() -> Any:
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
     from ctxtui.services.editing.next_request import coming_of
 
-    if not loaded.session.order.get(MAIN):
+    if not loaded.session.calls:
         return None
-    edits = edits_of(loaded, settings, choose(loaded.session, MAIN))
-    return coming_of(loaded.session, counter, settings, edits=edits)
+    chosen = choose(loaded.session)
+    edits = edits_of(loaded, settings, chosen)
+    return coming_of(loaded.session, counter, settings, chosen.thread, edits)
 
 
 def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:

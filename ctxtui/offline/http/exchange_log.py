@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -86,11 +87,11 @@ class ExchangeLog:
 
 
 def _opened(folder: Path, name: str) -> tuple[Path, IO[bytes]]:
-    """A new file: `name`, or with a number behind it."""
+    """A new file for its user alone: `name`, or with a number behind it."""
     for n in count(1):
         path = folder / (f"{name}.har" if n == 1 else f"{name}-{n}.har")
         with suppress(FileExistsError):
-            return path, path.open("xb", buffering=0)
+            return path, open(path, "xb", buffering=0, opener=lambda name, flags: os.open(name, flags, 0o600))
     raise AssertionError
 
 

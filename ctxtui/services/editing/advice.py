@@ -14,7 +14,6 @@ from ctxtui.analysis.money.policy_savings import from_the_start
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.edit import Edit
-from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
@@ -58,7 +57,7 @@ def searched(
 
 def advise(what: Statement, account: Account, counter: Counter, settings: Settings, edits: Sequence[Edit] = ()) -> None:
     """Add to the statement of a session what would help its main thread, which goes on under the applied `edits`."""
-    chosen = choose(account.session, MAIN, 0)
+    chosen = choose(account.session)
     if not chosen.number or chosen.call.sent_head == ROOT:
         return
     found = searched(account.book, counter, chosen, account.table, settings.usable_share, edits)

@@ -233,7 +233,7 @@ def _placed(spent: CallSpent, call: Call, models: dict[str, int], session: Sessi
     thread = session.threads.get(call.thread)
     label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
     model, started = models.get(call.model, -1), int(call.at or 0)
-    return spent._replace(model=model, started=started, thread=label, side=side_of(call, main))
+    return spent._replace(model=model, started=started, thread=label, side=side_of(session, call, main))
 
 
 class _Happened:

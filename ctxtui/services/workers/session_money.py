@@ -15,7 +15,7 @@ from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_cate
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call, paid_id
-from ctxtui.core.session import MAIN, Session
+from ctxtui.core.session import Session
 from ctxtui.pricing.price import Cost, recorded_usd
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account, priced
@@ -133,7 +133,7 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
         one = account(session, counter, settings)
         made = one.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            edits, trouble = known_edits(loaded, settings, choose(session, MAIN))
+            edits, trouble = known_edits(loaded, settings, choose(session))
             advise(made, one, counter, settings, edits)
         made.cures = proved_cures(one, made.cures)
         made.subscription = subscribed(named, settings)

@@ -4,6 +4,7 @@ request and answer as it went, in the order and at the times of their bytes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from msgspec import Struct, field
@@ -12,16 +13,16 @@ from msgspec.structs import replace
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.session import AnswerGrew, CallSeen, Described, Event, Happened, Skipped, TipMoved
+from ctxtui.core.session import AnswerGrew, Described, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.answer_so_far import AnswerSoFar
-from ctxtui.transcripts.kit.http_exchange.conversations import Conversations, LinePlace
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, value
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
 from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
-from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, sender_of, side_call
+from ctxtui.transcripts.kit.http_exchange.sender import sender_of
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.quota import in_headers
@@ -44,8 +45,6 @@ class _Open(Struct, kw_only=True):
     """An exchange that has begun."""
 
     exchange: Exchange
-    sender: Sender
-    thread: str
     talk: SocketTalk | None = None
     pieces: list[bytes] = field(default_factory=list)
     sent: bytes | None = None
@@ -75,7 +74,7 @@ class AttachedTaker:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._talks = Conversations(tree)
+        self._exchanges = Exchanges(tree)
         self._open: dict[str, _Open] = {}
         self._bodies = BodiesByReference()
         self._answered: set[str] = set()
@@ -98,8 +97,8 @@ class AttachedTaker:
     def standing(self) -> Iterable[Event]:
         """How things stand."""
         coming = self._coming()
-        yield Described(title=self._talks.title)
-        yield from self._talks.tips()
+        yield Described(title=self._exchanges.threads.title)
+        yield from self._exchanges.threads.tips()
         # What waits has not left, and no answer stands behind it.
         yield from (one.tip for one in self._open.values() if one.tip is not None)
         yield from (AnswerGrew(thread, coming.get(thread, ())) for thread in sorted(self._answered))
@@ -120,10 +119,7 @@ class AttachedTaker:
             if one.answer is None:
                 one.answer = AnswerSoFar.to(exchange)
             if one.tip is None:
-                moved = [
-                    e for e in self._talks.waiting(exchange, self._place(one, exchange)) if isinstance(e, TipMoved)
-                ]
-                one.tip = moved[0] if moved else None
+                one.tip = next(self._exchanges.waiting(replace(exchange, sender=one.exchange.sender)), None)
             new = one.talk.came(one.taken) if one.talk is not None else b"".join(one.pieces[one.taken :])
             one.taken = count
             one.answer.feed(new)
@@ -154,6 +150,7 @@ class AttachedTaker:
             yield Skipped(number, "a request whose beginning was not recorded")
             body = b""
             self._bodies.lost(name)
+        sender = sender_of(headers)
         exchange = Exchange(
             body,
             url=word(told.get("url")),
@@ -161,8 +158,9 @@ class AttachedTaker:
             started=moment(line.get("at")),
             line=number,
             extra=betas_in(headers.items()),
+            sender=replace(sender, thread=word(told.get("thread")) or sender.thread),
         )
-        self._open[name] = _Open(exchange=exchange, sender=sender_of(headers), thread=word(told.get("thread")))
+        self._open[name] = _Open(exchange=exchange)
 
     def _more(self, name: str, one: _Open, line: dict[str, Json]) -> Iterator[Event]:
         time = moment(line.get("at"))
@@ -195,20 +193,14 @@ class AttachedTaker:
                 yield from self._told(one, rest)
 
     def _told(self, one: _Open, exchange: Exchange, error: str = "") -> Iterator[Event]:
-        exchange = replace(exchange, line=one.exchange.line)
+        exchange = replace(exchange, line=one.exchange.line, sender=one.exchange.sender)
         if warmed := warm_up(exchange):
-            self._talks.holds(warmed)
+            self._exchanges.holds(warmed)
             return
-        place = self._place(one, exchange)
-        for event in self._talks.take(exchange, place):
-            if isinstance(event, CallSeen):
-                call = self._under_edits(one, event.call)
-                if place is not None and place.thread == COUNTS:
-                    # Nothing was read by a model: the answer is a count, no report.
-                    call = replace(call, usage=None)
-                yield CallSeen(replace(call, error=error) if error else call)
-            elif not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
+        for event in self._exchanges.take(exchange, partial(self._under_edits, one, error)):
+            if not (isinstance(event, Happened) and exchange.method in ("GET", "HEAD")):
                 yield event
+        yield from self._exchanges.threads.settle()
         # Over a WebSocket others follow, each decided about by itself.
         one.told, one.sent, one.tip = {}, None, None
 
@@ -223,15 +215,15 @@ class AttachedTaker:
         exchange = one.talk.asked if one.talk is not None else one.exchange
         if exchange is None:
             return
-        place = self._place(one, exchange)
-        for event in self._talks.waiting(exchange, place):
-            yield event
-            if isinstance(event, TipMoved):
-                one.tip = event
-                yield Happened("held", why, event.thread, time)
+        for tip in self._exchanges.waiting(replace(exchange, sender=one.exchange.sender)):
+            one.tip = tip
+            yield tip
+            yield Happened("held", why, tip.thread, time)
 
-    def _under_edits(self, one: _Open, call: Call) -> Call:
-        """A call as it left: the context of what was sent is another one than the program's."""
+    def _under_edits(self, one: _Open, error: str, call: Call) -> Call:
+        """A call as it left: the context of what was sent is another one than the program's. `error` is what went wrong
+        on the way ("": nothing)."""
+        call = replace(call, error=error or call.error)
         if one.told:
             call = replace(call, extra={**call.extra, EDITS: one.told})
         if one.told.get("released") == "answer" or one.told.get("played"):
@@ -244,15 +236,6 @@ class AttachedTaker:
         except Malformed as error:
             return replace(call, error=call.error or str(error))
         return replace(call, sent_head=self._tree.extend(ROOT, request.items), skeleton=request.skeleton)
-
-    def _place(self, one: _Open, exchange: Exchange) -> LinePlace | None:
-        sender = one.sender
-        aside = side_call(exchange.path, value(exchange.request))
-        if aside and aside != WARM_UP:
-            return LinePlace(aside, LABELS[aside], aside=True)
-        if one.thread or sender.thread:
-            return LinePlace(one.thread or sender.thread, sender.label, sender.parent)
-        return None
 
 
 def _headers(told: dict[str, Json]) -> list[tuple[str, str]]:

@@ -7,13 +7,16 @@ import binascii
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
-from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
+from ctxtui.transcripts.kit.http_exchange.sender import sender_of
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.whole_file import json_reader
 
@@ -32,29 +35,31 @@ def sniff(head: bytes, name: str) -> float:
 def take(recorded: Json, tree: Tree) -> Iterator[Event]:
     """The events of a HAR file; requests that no model reads are counted, not told one by one."""
     log = obj(obj(recorded).get("log"))
-    talks = Conversations(tree)
+    exchanges = Exchanges(tree)
     yield Described(source=NAME, client=word(at(log, "creator", "name")), version=word(at(log, "creator", "version")))
     for n, entry in enumerate(listed(log.get("entries"))):
         if not isinstance(entry, dict):
             yield Skipped(1, f"an entry that is no object @ $.log.entries[{n}]")
             continue
-        for exchange in (_exchange(entry), *_framed(entry)):
+        asked = _exchange(entry)
+        for exchange in (asked, *(replace(one, sender=asked.sender) for one in _framed(entry))):
             warmed = warm_up(exchange)
             if warmed:
-                talks.holds(warmed)
+                exchanges.holds(warmed)
                 continue
-            yield from (event for event in talks.take(exchange) if not isinstance(event, Happened))
-    if talks.other:
-        many = "s" if len(talks.other) > 1 else ""
-        yield Happened("other request", f"{len(talks.other):,} request{many} that no model reads")
-    yield Described(title=talks.title)
-    yield from talks.tips()
+            yield from (event for event in exchanges.take(exchange) if not isinstance(event, Happened))
+    if exchanges.other:
+        many = "s" if len(exchanges.other) > 1 else ""
+        yield Happened("other request", f"{len(exchanges.other):,} request{many} that no model reads")
+    yield from exchanges.threads.settle()
+    yield Described(title=exchanges.threads.title)
 
 
 def _exchange(entry: dict[str, Json]) -> Exchange:
     asked, answered = obj(entry.get("request")), obj(entry.get("response"))
     started, lasted = moment(entry.get("startedDateTime")), money(entry.get("time"))
     waited = [money(at(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
+    headers = [(word(one.get("name")), word(one.get("value"))) for one in objects(asked.get("headers"))]
     first = sum(ms for ms in waited if ms is not None and ms > 0) / 1000
     return Exchange(
         request=_text(obj(asked.get("postData"))),
@@ -65,7 +70,8 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
         started=started,
         first_byte=started + first if started is not None and first else None,
         ended=started + lasted / 1000 if started is not None and lasted is not None and 0 <= lasted < 1e12 else None,
-        extra=betas_in((word(one.get("name")), word(one.get("value"))) for one in objects(asked.get("headers"))),
+        extra=betas_in(headers),
+        sender=sender_of({name.lower(): text for name, text in headers}),
     )
 
 

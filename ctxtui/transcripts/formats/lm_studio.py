@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.core import canonical
+from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import CallSeen, Described, Event, Skipped
+from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import obj
-from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.kit.whole_file import WholeReader
@@ -54,18 +56,15 @@ class _Pending(Struct):
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n")
-    talks = Conversations(tree)
+    exchanges = Exchanges(tree)
     events: list[Event] = [Described(source=NAME, client="LM Studio")]
     for pending in _requests(text, events):
-        for event in talks.take(pending.exchange):
-            events.append(_with(event, pending.usage) if isinstance(event, CallSeen) else event)
-    return [*events, Described(title=talks.title), *talks.tips()], None
+        events += exchanges.take(pending.exchange, partial(_with_usage, pending.usage))
+    return [*events, *exchanges.threads.settle(), Described(title=exchanges.threads.title)], None
 
 
-def _with(event: CallSeen, usage: Usage | None) -> CallSeen:
-    if usage is None or event.call.usage is not None:
-        return event
-    return CallSeen(replace(event.call, usage=usage))
+def _with_usage(usage: Usage | None, call: Call) -> Call:
+    return call if usage is None or call.usage is not None else replace(call, usage=usage)
 
 
 def _requests(text: str, skipped: list[Event]) -> list[_Pending]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
 
 from ctxtui.core import canonical
+from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import CallSeen, Described, Event, Skipped
+from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, word
-from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.outcomes import words
 from ctxtui.transcripts.kit.rows import LOGS
@@ -43,17 +45,16 @@ def sniff(head: bytes, name: str) -> float:
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
     """The events of one log, or of a list of them behind `LOGS`."""
-    talks = Conversations(tree)
+    exchanges = Exchanges(tree)
     yield Described(source=NAME)
     for number, log in enumerate(value[1:] if isinstance(value, list) else [value], 1):
         if not isinstance(log, dict):
             yield Skipped(number, f"no log: {words(log)}")
             continue
         yield Described(window=count(log.get("context_window")))
-        for event in talks.take(_exchange(log)):
-            yield _costed(event, log) if isinstance(event, CallSeen) else event
-    yield Described(title=talks.title)
-    yield from talks.tips()
+        yield from exchanges.take(_exchange(log), partial(_with_cost, money(log.get("cost"))))
+    yield from exchanges.threads.settle()
+    yield Described(title=exchanges.threads.title)
 
 
 def _exchange(log: dict[str, Json]) -> Exchange:
@@ -69,11 +70,10 @@ def _exchange(log: dict[str, Json]) -> Exchange:
     return Exchange(canonical.dumps(body), canonical.dumps(answer) if answer else b"", started=started, ended=ended)
 
 
-def _costed(event: CallSeen, log: dict[str, Json]) -> CallSeen:
-    cost, call = money(log.get("cost")), event.call
+def _with_cost(cost: float | None, call: Call) -> Call:
     if cost is None or call.usage is None or call.usage.cost is not None:
-        return event
-    return CallSeen(replace(call, usage=replace(call.usage, cost=cost)))
+        return call
+    return replace(call, usage=replace(call.usage, cost=cost))
 
 
 reader = json_reader(take)

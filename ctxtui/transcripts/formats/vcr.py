@@ -15,8 +15,9 @@ from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
+from ctxtui.transcripts.kit.http_exchange.sender import sender_of
 from ctxtui.transcripts.kit.whole_file import WholeReader
 
 NAME: Final = "vcr"
@@ -49,21 +50,22 @@ def reader(tree: Tree) -> WholeReader:
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     value, tail = load(data)
     cassette = obj(value)
-    talks = Conversations(tree)
+    exchanges = Exchanges(tree)
     events: list[Event] = [Described(source=NAME, client=word(cassette.get("recorded_with")))]
     for key in _KEYS:
         for n, entry in enumerate(listed(cassette.get(key))):
             if isinstance(entry, dict) and isinstance(entry.get("request"), dict):
-                events += talks.take(_exchange(entry))
+                events += exchanges.take(_exchange(entry))
             else:
                 events.append(Skipped(1, f"an interaction without request @ $.{key}[{n}]"))
-    return [*events, Described(title=talks.title), *talks.tips()], tail
+    events += exchanges.threads.settle()
+    return [*events, Described(title=exchanges.threads.title)], tail
 
 
 def _exchange(entry: dict[str, Json]) -> Exchange:
     asked, answered = obj(entry.get("request")), obj(entry.get("response"))
     status = answered.get("status")
-    recorded = entry.get("recorded_at")
+    recorded, headers = entry.get("recorded_at"), list(_headers(asked.get("headers")))
     return Exchange(
         request=_body(asked),
         response=_body(answered),
@@ -71,7 +73,8 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
         method=word(asked.get("method")) or "POST",
         status=count(obj(status).get("code") if isinstance(status, dict) else answered.get("status_code", status)),
         ended=moment(_iso(word(recorded))),
-        extra=betas_in(_headers(asked.get("headers"))),
+        extra=betas_in(headers),
+        sender=sender_of({name.lower(): text for name, text in headers}),
     )
 
 

@@ -106,9 +106,8 @@ def of_header(what: Header) -> dict[str, str]:
             numbers.least(row.usd, row.at_least) for row in (totals.whole, totals.main, totals.others)
         )
         calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
-        found["with subagents"] = (
-            f"{whole} = {main} in the main line + {others} in {totals.agents:,} subagents; {calls}."
-        )
+        beside = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
+        found["with subagents"] = f"{whole} = {main} in the main line + {others} {beside}; {calls}."
     return found
 
 

@@ -69,7 +69,7 @@ def staged(what: StagedEdits, blocks: Blocks) -> list[Span]:
         told.append(Span(f"; {what.left:,} left: {what.why}", "dim"))
     if all(edit.kind == SUMMARIZE and "by" not in edit.given for edit in what.made):
         told += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if what.keyed else []
-        told += [Span("  s", "accent bold"), Span(" sets its length", "dim")]
+        told += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
     return told
 
 

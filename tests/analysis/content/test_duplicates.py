@@ -145,6 +145,11 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
         ("Bash", '{"command":"cat -n src/d.ts"}', [Touch("src/d.ts", READ)]),
         ("shell", '{"command":["bash","-lc","sed -n \'1,20p\' e.md"]}', [Touch("e.md", READ, 1, 20)]),
         ("Bash", '{"command":"cat a b | wc"}', []),
+        ("Bash", '{"command":"cat > /w/h.md <<\'EOF\'\\nhello\\nEOF"}', [Touch("h.md", CHANGE)]),
+        ("Bash", '{"command":"cd x && cat <<EOF >> i.md\\na\\nEOF"}', [Touch("i.md", CHANGE)]),
+        ("Bash", '{"command":"tee -a j.md <<EOF\\na\\nEOF"}', [Touch("j.md", CHANGE)]),
+        ("Bash", '{"command":"sed -i.bak \'s/a/b/\' k.py"}', [Touch("k.py", CHANGE)]),
+        ("Bash", '{"command":"cat a > b"}', []),
         ("Bash", '{"command":"cat $HOME"}', []),
         ("apply_patch", "*** Begin Patch\n*** Update File: f.py\n@@\n*** Add File: g.py\n", [
             Touch("f.py", CHANGE), Touch("g.py", CHANGE)]),

@@ -96,3 +96,11 @@ async def test_tasks_use_the_servers_that_the_user_lets_them_use(home: Path) -> 
     async with Client(server_for(Settings(), [RUN])) as client:
         answer = await told(client, RUN, task="x", servers=["nobody"])
     assert "no MCP server 'nobody'" in answer
+
+
+@pytest.mark.parametrize("name", ["~/key.txt", "../home/key.txt", "link.txt"])
+async def test_a_task_brings_no_file_along_from_outside(home: Path, name: str) -> None:
+    (home / "key.txt").write_text("xyzzy")
+    Path("link.txt").symlink_to(home / "key.txt")
+    async with Client(server_for(Settings(), [RUN])) as client:
+        assert "takes files of this directory along" in await told(client, RUN, task=f"say @{name}")

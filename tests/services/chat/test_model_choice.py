@@ -117,16 +117,17 @@ async def test_an_address_that_the_environment_gives_the_sdk_is_shown(tmp_path: 
     assert near.endpoint.key and near.endpoint.base_url == "http://127.0.0.1:4010"
 
 
-async def test_headers_that_the_environment_adds_are_shown_and_go_where_a_key_goes(tmp_path: Path) -> None:
-    env = {**KEYS, "ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: Bearer abc\nX-Team:  red \nno header"}
-    found = await choose(ModelChoice("anthropic"), config(tmp_path), env)
+@pytest.mark.parametrize("maker", ["anthropic", "openai"])
+async def test_headers_that_the_environment_adds_are_shown_and_go_where_a_key_goes(tmp_path: Path, maker: str) -> None:
+    variable = f"{maker.upper()}_CUSTOM_HEADERS"
+    env = {**KEYS, variable: "X-Gateway: Bearer abc\nX-Team:  red \nno header"}
+    found = await choose(ModelChoice(maker), config(tmp_path), env)
     assert found.endpoint.headers == (("X-Gateway", "Bearer abc"), ("X-Team", "red"))
-    assert "ANTHROPIC_CUSTOM_HEADERS adds X-Gateway, X-Team" in found.why and "abc" not in f"{found.why}{found!r}"
-    plain = await choose(
-        ModelChoice("anthropic"), config(tmp_path), {**env, "ANTHROPIC_BASE_URL": "http://gateway.example"}
-    )
-    assert plain.endpoint.headers == () and "ANTHROPIC_CUSTOM_HEADERS is not sent over plain http" in plain.why
-    for other in ("openai", "offline"):
+    assert f"{variable} adds X-Gateway, X-Team" in found.why and "abc" not in f"{found.why}{found!r}"
+    elsewhere = {**env, f"{maker.upper()}_BASE_URL": "http://gateway.example"}
+    plain = await choose(ModelChoice(maker), config(tmp_path), elsewhere)
+    assert plain.endpoint.headers == () and f"{variable} is not sent over plain http" in plain.why
+    for other in ({"anthropic": "openai", "openai": "anthropic"}[maker], "offline"):
         assert (await choose(ModelChoice(other), config(tmp_path), env)).endpoint.headers == ()
 
 

@@ -52,7 +52,7 @@ def test_requests_with_their_answers() -> None:
     assert found[2].usage and (found[2].usage.fresh, found[2].usage.cache_read) == (20, 6)
     assert found[2].extra["answer"] == "not recorded"
     assert total(session).input == 66 + 9 + 26
-    assert list(session.threads) == ["main", "conversation 2", "conversation 3"] and calls(session)
+    assert list(session.threads) == ["main", "thread-2", "thread-3"] and calls(session)
 
 
 def test_any_chunking_and_any_cut() -> None:

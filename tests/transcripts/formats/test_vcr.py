@@ -153,8 +153,8 @@ def test_what_is_not_here_is_named_so() -> None:
 
 def test_talks_with_other_first_words_are_other_threads() -> None:
     session = read(python_cassette([cases.anthropic(), cases.anthropic_stream()]), NAME)
-    assert list(session.threads) == ["main", "conversation 2"]
-    assert session.threads["conversation 2"].label == "Hello there"
+    assert list(session.threads) == ["main", "thread-2"]
+    assert session.threads["thread-2"].label == "Hello there"
 
 
 def test_a_cassette_without_model_traffic() -> None:

@@ -39,8 +39,8 @@ from ctxtui.services.editing.priced_policies import act_at_price
 from ctxtui.services.editing.waiting_edits import due, released
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.transcripts.kit.http_exchange.conversations import with_held
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
+from ctxtui.transcripts.kit.http_exchange.exchanges import with_held
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 
 _SESSIONS: Final = 4

@@ -18,8 +18,8 @@ from ctxtui.core.session import MAIN
 from ctxtui.offline.playback import Said, said
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.formats.attached import NAME
+from ctxtui.transcripts.kit.conversations import CLIENT_TEXT
 from ctxtui.transcripts.kit.fields import at, count, listed, obj, word
-from ctxtui.transcripts.kit.http_exchange.conversations import OWN_WORDS
 from ctxtui.transcripts.kit.http_exchange.decode import decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
@@ -89,7 +89,7 @@ def _unsteady_left_out(told: Said) -> Said:
     """The same without what differs from run to run: figures and names made by chance in results of tools, and in what
     a client says for itself."""
     return tuple(
-        (side, what, _UNSTEADY.sub("#", words) if what == RESULT or OWN_WORDS.match(words) else words)
+        (side, what, _UNSTEADY.sub("#", words) if what == RESULT or CLIENT_TEXT.match(words) else words)
         for side, what, words in told
     )
 

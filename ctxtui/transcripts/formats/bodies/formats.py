@@ -12,9 +12,9 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.bodies import pairs
 from ctxtui.transcripts.formats.bodies.reader import BodiesReader
-from ctxtui.transcripts.formats.bodies.shapes import BodyShape, answer_dialect, dialect, listed_messages, sort_of
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, answer_dialect, dialect, listed_messages, sort_of
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.translate.turns import tool_home
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.bodies.shapes import BodyShape, is_answer, is_count, is_message, sort_of
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit.fields import listed, moment, obj, word
+from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, is_answer, is_count, is_message, sort_of
 from ctxtui.wire.codec import spans
 from ctxtui.wire.sse import is_stream
 
@@ -36,14 +36,16 @@ _DEPTH: Final = 4
 
 
 class Pair(Struct, frozen=True):
-    """What a record holds of a call. `request` is the body (None where there is none), `exact` whether its text is
-    what was sent. `messages` stand instead where only those are known. `answer` is a JSON value, or the text of
-    an event stream."""
+    """What a record holds of a call. `request` is the body (None where there is none), `sent` whether just its
+    members were sent. `messages` stand instead where only those are known. `answer` is a JSON value, or the text of
+    an event stream. `headers` and `path` are the request's."""
 
     request: Text | None = None
-    exact: bool = False
+    sent: bool = False
     messages: list[Json] | None = None
     answer: Json = None
+    headers: tuple[tuple[str, str], ...] = ()
+    path: str = ""
     started: float | None = None
     ended: float | None = None
 
@@ -58,12 +60,21 @@ def find(text: Text) -> Pair | None:
     if found is None and not (isinstance(answer, str) or is_answer(obj(answer))):
         return None
     pair = found or Pair()
-    return replace(pair, answer=answer, started=_time(record, _STARTED), ended=_time(record, _ENDED))
+    started, ended = _time(record, _STARTED), _time(record, _ENDED)
+    path = word(record.get("path")) or word(record.get("url"))
+    return replace(pair, answer=answer, headers=_headers(record), path=path, started=started, ended=ended)
 
 
 def has_answer(request: Json) -> bool:
     """Whether a request's members stand in one object with its answer."""
     return isinstance(request, dict) and _answer(request, _ANSWERS_AT_TOP, _DEPTH) is not None
+
+
+def _headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
+    """The request's headers: an object, or a list of pairs."""
+    held = record.get("request_headers") or obj(record.get("request")).get("headers") or record.get("headers")
+    pairs = obj(held).items() if isinstance(held, dict) else (listed(one) for one in listed(held))
+    return tuple((word(one[0]), word(one[1])) for one in pairs if len(one) == 2)
 
 
 def _time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
@@ -87,10 +98,10 @@ def _request(record: dict[str, Json], text: Text) -> Pair | None:
     if isinstance(value, list):
         return Pair(messages=value)
     if isinstance(value, str):
-        return Pair(walked(value.strip()), exact=True)
+        return Pair(walked(value.strip()), sent=True)
     raw = _slice(text, keys)
-    # Somebody's pretty printing is not what was sent.
-    return Pair(_written(value)) if raw is None or "\n" in raw else Pair(walked(raw), exact=True)
+    # Somebody's pretty printing is not what was sent: its members are.
+    return Pair(_written(value) if raw is None or "\n" in raw else walked(raw), sent=True)
 
 
 def _written(value: Json) -> Text:

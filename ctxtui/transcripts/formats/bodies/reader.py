@@ -14,12 +14,14 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Described, Event, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.bodies import pairs
-from ctxtui.transcripts.formats.bodies.calls import ContextMaker, answer_of, call_of
+from ctxtui.transcripts.formats.bodies.calls import BodyDecoder, known_of
 from ctxtui.transcripts.formats.bodies.pairs import Pair
-from ctxtui.transcripts.formats.bodies.shapes import BodyShape, listed_messages, sort_of
-from ctxtui.transcripts.formats.bodies.threads import BodyThread, Talks
 from ctxtui.transcripts.formats.bodies.values import BLANK, Margins, Text, ValueStream, decoded, encoded, walked
 from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.conversations import Conversation
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
+from ctxtui.transcripts.kit.http_exchange.sender import sender_of
+from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, listed_messages, sort_of
 from ctxtui.transcripts.reader import Reader
 
 NO_CONTEXT: Final = "JSON that is no request, answer or message"
@@ -32,13 +34,14 @@ class BodiesReader:
         self._tree = tree
         self._source = source
         self._stream = ValueStream(is_record)
-        self._asking = ContextMaker(tree, source)
-        self._talks = Talks(tree)
+        self._decoder = BodyDecoder(source)
+        self._exchanges = Exchanges(tree)
+        self._threads = self._exchanges.threads
         self._margins = Margins()
         self._fed = b""
         self._values = 0
-        self._lone: tuple[BodyThread, Call] | None = None
-        self._growing: tuple[BodyThread, Call] | None = None
+        self._lone: tuple[Conversation, Call] | None = None
+        self._growing: tuple[Conversation, Call] | None = None
         self._title = ""
         self._mended = b""
 
@@ -64,9 +67,9 @@ class BodiesReader:
             events += self._cut(decoded(rest.data))
         if self._lone is not None and rest is None and self._lone[1].skeleton is not None:
             talk, call = self._lone
-            events += self._talks.update(talk, replace(call, skeleton=self._margins.around(self._lone[1].skeleton)))
-        events += self._talks.elect()
-        title = self._talks.title
+            events += self._threads.update(talk, replace(call, skeleton=self._margins.around(self._lone[1].skeleton)))
+        events += self._threads.settle()
+        title = self._threads.title
         if title != self._title:
             self._title = title
             events.append(Described(title=title))
@@ -86,7 +89,7 @@ class BodiesReader:
         self._values += 1
         if self._lone is not None:
             # No longer the only value: what stands around it is no part of it.
-            yield from self._talks.update(*self._lone)
+            yield from self._threads.update(*self._lone)
             self._lone = None
         try:
             yield from self._value(found)
@@ -110,9 +113,8 @@ class BodiesReader:
         elif sort == BodyShape.MESSAGES:
             yield from self._call(Pair(messages=listed_messages(value)), text)
         elif sort == BodyShape.REQUEST and not pairs.has_answer(value):
-            yield from self._call(Pair(request=text, exact=True), text)
-            talks = self._talks
-            self._lone = talks.last if self._values == 1 else None
+            yield from self._call(Pair(request=text, sent=True), text)
+            self._lone = self._threads.last if self._values == 1 else None
         else:
             yield from self._other(text)
 
@@ -130,28 +132,25 @@ class BodiesReader:
             yield Skipped(text.line, NO_CONTEXT)
 
     def _call(self, pair: Pair, text: Text) -> Iterator[Event]:
-        asked = self._asking.asked(pair)
-        call = call_of(self._tree, asked, answer_of(pair.answer, asked.dialect), pair.answer)
-        self._asking.answered(call)
+        decoded = self._decoder.decode(pair)
         place = (text.start, text.start + len(text.raw))
-        call = replace(call, started=pair.started or call.started, ended=pair.ended, line=text.line, bytes_=place)
-        call = self._talks.own(call)
-        yield from self._talks.add(self._talks.find(asked.items, asked.previous), call)
+        sender = sender_of({name.lower(): value for name, value in pair.headers})
+        client = self._exchanges.client(decoded, sender, pair.path, pair.request.value() if pair.request else None)
+        known = replace(known_of(pair, decoded, text), bytes_=place)
+        yield from self._exchanges.add(decoded, known, client, sender.session)
 
     def _message(self, value: Json, text: Text) -> Iterator[Event]:
         """Messages one a line are one context that grows."""
-        items = self._asking.message(value)
+        items = self._decoder.message(value)
         if self._growing is None:
-            asked = self._asking.opened(items, text.raw)
-            talk = self._talks.find(items)
-            call = replace(call_of(self._tree, asked, None, None), line=text.line)
-            self._growing = talk, call
-            yield from self._talks.add(talk, call)
+            decoded = self._decoder.opened(items)
+            yield from self._exchanges.add(decoded, known_of(Pair(), decoded, text))
+            self._growing = self._threads.last
             return
         talk, call = self._growing
         head = self._tree.extend(call.raw_head, items)
         self._growing = talk, replace(call, raw_head=head, sent_head=head, response_head=head)
-        yield from self._talks.update(*self._growing)
+        yield from self._threads.update(*self._growing)
 
     def _cut(self, text: str) -> Iterator[Event]:
         """A file of one body that breaks off: what came is a context, but no call that is known to be whole."""
@@ -161,7 +160,7 @@ class BodiesReader:
         try:
             body = walked(canonical.text_of(value))
             pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
-            items = self._asking.asked(pair).items
+            items = self._decoder.decode(pair).items
         except (Malformed, RecursionError):
             return
         yield self._described()

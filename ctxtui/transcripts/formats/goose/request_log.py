@@ -15,7 +15,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.goose.parts import part_of
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, moment, obj, objects, word
-from ctxtui.transcripts.kit.http_exchange.conversations import Conversations
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.linewise import LinesReader
 from ctxtui.transcripts.kit.record_pieces import FoundObject
@@ -48,13 +48,12 @@ class _Log:
         """The request and its answer, as far as it came."""
         if not self._body:
             return
-        talks = Conversations(self._tree)
+        exchanges = Exchanges(self._tree)
         yield Described(source=NAME, client="goose")
         answer = canonical.dumps(self._answer()) if self._messages else b""
         ended = moment(self._messages[-1].get("created")) if self._messages else None
-        yield from talks.take(Exchange(canonical.dumps(self._body), answer, ended=ended))
-        yield Described(title=talks.title)
-        yield from talks.tips()
+        yield from exchanges.take(Exchange(canonical.dumps(self._body), answer, ended=ended))
+        yield Described(title=exchanges.threads.title)
 
     def _answer(self) -> dict[str, Json]:
         parts = _joined([obj(part_of(part)) for one in self._messages for part in objects(one.get("content"))])

@@ -11,6 +11,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.inspect_ai import archive
 from ctxtui.transcripts.formats.inspect_ai.sample import SampleReader
 from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.conversations import Conversations
 from ctxtui.transcripts.kit.dialogue import Ids
 from ctxtui.transcripts.kit.fields import at, listed, obj, objects, word
 from ctxtui.transcripts.kit.outcomes import words
@@ -55,7 +56,7 @@ def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
     yield Described(
         word(told.get("run_id")), title, NAME, client="inspect_ai", version=word(packages.get("inspect_ai"))
     )
-    ids = Ids()
+    ids, threads = Ids(), Conversations(tree)
     samples = listed(log.get("samples")) if "samples" in log else [log] if log.keys() >= _SAMPLE else []
     used: dict[str, int] = {}
     for n, sample in enumerate(samples):
@@ -65,7 +66,8 @@ def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
         label = f"sample {words(sample.get('id'))} epoch {words(sample.get('epoch'))}"
         used[label] = used.get(label, 0) + 1
         name = label if used[label] == 1 else f"{label} ({used[label]})"
-        yield from SampleReader(tree, ids, name if n else MAIN, name).read(sample)
+        yield from SampleReader(tree, threads, ids, name if n else MAIN, name).read(sample)
+    yield from threads.settle()
     yield from _results(log)
 
 

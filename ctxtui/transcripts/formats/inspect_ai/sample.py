@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Outcome, ThreadSeen
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.inspect_ai import messages
+from ctxtui.transcripts.kit.conversations import Conversation, Conversations
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
@@ -35,9 +35,9 @@ class SharedParts(Struct, frozen=True):
 class SampleReader:
     """Writes one sample down: thread `name` for its own conversation, further ones for what else was asked."""
 
-    def __init__(self, tree: Tree, ids: Ids, name: str, label: str) -> None:
-        self._tree, self._ids, self._name, self._label = tree, ids, name, label
-        self._threads: dict[str, Dialogue] = {}
+    def __init__(self, tree: Tree, threads: Conversations, ids: Ids, name: str, label: str) -> None:
+        self._tree, self._threads, self._ids, self._name, self._label = tree, threads, ids, name, label
+        self._first: Conversation | None = None
 
     def read(self, sample: dict[str, Json]) -> Iterator[Event]:
         """The events of `sample`."""
@@ -54,18 +54,15 @@ class SampleReader:
                 yield from self._event(event, kept)
         else:
             yield from self._told(sample, kept)
-        for dialogue in self._threads.values():
-            yield dialogue.tip()
         yield from self._results(sample)
 
     def _event(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         kind = event.get("event")
         if kind == "model":
             yield from self._model(messages.resolved(event, kept.attachments), kept)
-        elif kind == "compaction" and self._threads:
+        elif kind == "compaction" and self._first is not None:
             detail = shrunk(count(event.get("tokens_before")), count(event.get("tokens_after")), "inspect")
-            main = next(iter(self._threads.values()))
-            main.restart(EpochStart.COMPACTION, detail, main.head)
+            self._first.restart = EpochStart.COMPACTION, detail
         elif kind == "error":
             yield Happened("error", word(at(event, "error", "message")), self._name, moment(event.get("timestamp")))
 
@@ -77,14 +74,13 @@ class SampleReader:
             asked = [*messages.tools(event.get("tools")), *(i for m in said for i in messages.items(m))]
         else:
             asked = list(decoded.items)
-        dialogue = self._thread(asked)
-        if dialogue.calls == 0 and dialogue.thread != self._name:
-            yield ThreadSeen(dialogue.thread, dialogue.title, self._name)
+        thread = self._threads.find(asked, scope=self._name)
+        self._first = self._first or thread
         answer = decoded.response.items if decoded else ()
         answer = (
             answer or tuple(messages.items(at(output, "choices", 0, "message"))) if output.get("choices") else answer
         )
-        yield dialogue.answer(answer, _call(event, output, decoded), after=self._tree.extend(ROOT, asked))
+        yield from self._threads.take(asked, answer, _call(event, output, decoded), thread)
 
     def _decoded(self, event: dict[str, Json], kept: SharedParts) -> Decoded | None:
         """The request as it was sent, where the log has it."""
@@ -103,21 +99,9 @@ class SampleReader:
         except Malformed:
             return None
 
-    def _thread(self, asked: list[Item]) -> Dialogue:
-        said = (i for i in asked if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER)
-        first = next(said, None)
-        key = first.block.digest if first else ""
-        if key not in self._threads:
-            number = len(self._threads) + 1
-            name = self._name if number == 1 else f"{self._name} · {number}"
-            dialogue = self._threads[key] = Dialogue(self._tree, name, self._ids)
-            # Only to learn the title; the head is set by each call.
-            dialogue.say([first] if first else [])
-        return self._threads[key]
-
     def _told(self, sample: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         """Calls from the messages alone: only the last one's usage is known, and the sum."""
-        dialogue = self._threads[""] = Dialogue(self._tree, self._name, self._ids)
+        dialogue = Dialogue(self._tree, self._name, self._ids)
         said = objects(messages.resolved(sample.get("messages"), kept.attachments))
         output = obj(sample.get("output"))
         made = [m for m in said if m.get("role") == "assistant" and m.get("source", "generate") == "generate"]
@@ -127,6 +111,7 @@ class SampleReader:
                 continue
             known = _call({}, output, None) if message is made[-1] else Call("", "", model=word(message.get("model")))
             yield dialogue.answer(messages.items(message), known)
+        yield dialogue.tip()
         spent = [used for r in obj(sample.get("model_usage")).values() if (used := messages.usage(r)) is not None]
         if len(made) > 1 and spent:
             yield from self._rest(spent, messages.usage(output.get("usage")), dialogue.unreported)

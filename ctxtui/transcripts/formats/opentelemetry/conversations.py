@@ -1,4 +1,4 @@
-"""Calls of a model put together to threads: by conversation, by agent, else by what a person said first."""
+"""Calls of a model put together to threads: by conversation and agent, as spans name them, else by what they share."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from ctxtui.core.block import HEADER, Item
-from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, Fidelity
-from ctxtui.core.session import MAIN, Described, Event, Happened, ThreadSeen
-from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.session import MAIN, Described, Event, Happened
+from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.attributes import text
 from ctxtui.transcripts.formats.opentelemetry.model_call import ModelCall
 from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.conversations import ClientThread
 from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 
 NAME: Final = "opentelemetry"
 _AGENT: Final = "invoke_agent"
@@ -27,17 +24,16 @@ _CONVERSATION: Final = (
     "traceloop.association.properties.thread_id", "thread.id",
 )  # fmt: skip
 _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "graph.node.name", "gen_ai.agent.id")
-_SHOWN: Final = 60
 
 
 class ThreadKey(Struct, frozen=True):
-    """What tells one thread from another: the conversation, the agent, and where neither is named the first words or
-    the trace. `outer` is the agent's span around an agent that another one runs."""
+    """What tells one thread from another: the conversation, the agent, and of a call without context the trace. `outer`
+    is the agent's span around an agent that another one runs."""
 
     conversation: str = ""
     agent: str = ""
     span: str = ""
-    words: str = ""
+    trace: str = ""
     outer: str = ""
 
 
@@ -47,7 +43,6 @@ class Traces:
     def __init__(self, spans: Sequence[OtelSpan]) -> None:
         self._spans = {span.id: span for span in spans if span.id}
         self._homes: dict[str, ThreadKey] = {}
-        self._answers: dict[str, ThreadKey] = {}
         self._ordered = sorted(spans, key=lambda span: (span.started or 0.0, span.line))
 
     def events(self, tree: Tree) -> Iterator[Event]:
@@ -55,27 +50,22 @@ class Traces:
         calls = model_call.same([span for span in self._ordered if model_call.is_call(span)])
         calls += self._in_sum(calls)
         calls.sort(key=lambda call: (call_start(call), call.span.line))
-        keys = [self._key_after(call) for call in calls]
-        names = self._names(keys)
-        ids = Ids()
-        threads: dict[ThreadKey, Dialogue] = {}
-        contexts: dict[str, tuple[Item, ...]] = {}
-        told = []
+        keys = [self._key(call) for call in calls]
+        names = _names(keys)
+        exchanges = Exchanges(tree)
+        threads, told = exchanges.threads, dict[str, tuple[ModelCall, ThreadKey]]()
         for call, key in zip(calls, keys, strict=True):
-            if key not in threads:
-                threads[key] = Dialogue(tree, names[key], ids)
-            told.append(_answer(threads[key], call, contexts))
-        title = next((d.title for key, d in threads.items() if names[key] == MAIN), "")
-        first = next((call for call, key in zip(calls, keys, strict=True) if names[key] == MAIN), None)
-        if first is not None:
-            yield _about(first, next(key for key in keys if names[key] == MAIN), title)
-        for key, dialogue in threads.items():
-            outer = names.get(self._homes.get(key.outer, key), "")
-            parent = outer if outer != names[key] else ""
-            yield ThreadSeen(names[key], key.agent or one_line(dialogue.title)[:_SHOWN], parent)
-        yield from told
-        for dialogue in threads.values():
-            yield dialogue.tip()
+            client = None
+            if key != ThreadKey():
+                outer = names.get(self._homes.get(key.outer, key), "")
+                client = ClientThread(names[key], key.agent, outer if outer != names[key] else "", may_lead=True)
+            exchanges.add(model_call.decoded_of(call), model_call.call_of(call), client)
+            told.setdefault(next(reversed(threads.calls)), (call, key))
+        events = list(threads.events())
+        main = next((id_ for id_, one in threads.calls.items() if one.thread == MAIN), "")
+        if main:
+            yield _about(*told[main], threads.title)
+        yield from events
         yield from self._others()
 
     def _in_sum(self, calls: Sequence[ModelCall]) -> list[ModelCall]:
@@ -94,13 +84,8 @@ class Traces:
             at = self._spans.get(at.parent)
         return found
 
-    def _key_after(self, call: ModelCall) -> ThreadKey:
-        """The thread of a call: that of the answer it says it follows, else its own."""
-        found = self._answers.get(call.told.follows or "?") or self._key(call)
-        self._answers.setdefault(model_call.response_id(call), found)
-        return found
-
     def _key(self, call: ModelCall) -> ThreadKey:
+        """What a call's spans say of its thread; an empty key where they say nothing."""
         span = call.span
         around = self._up(span)
         conversation = next(filter(None, (text(one.attributes, *_CONVERSATION) for one in (*call.spans, *around))), "")
@@ -108,24 +93,11 @@ class Traces:
         agent = text(agents[0].attributes, *_AGENTS) or agents[0].name if agents else ""
         agent = agent or text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
         nested = agents[0].id if len(agents) > 1 else ""
-        words = "" if conversation or nested else _first_words(call.told.asked) or span.trace
-        if not call.told.asked and not conversation and not nested:
-            words = span.trace
-        key = ThreadKey(conversation, agent, nested, words, agents[1].id if nested else "")
+        trace = span.trace if not (call.told.asked or conversation or nested) else ""
+        key = ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
         if agents:
             self._homes[agents[0].id] = key
         return key
-
-    def _names(self, keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
-        """The main thread is the one with most calls that no agent began, the first of equals."""
-        different = list(dict.fromkeys(keys))
-        main = max(different, key=lambda key: (not key.outer, keys.count(key)), default=None)
-        named: dict[ThreadKey, str] = {}
-        for number, key in enumerate(different, 1):
-            name = key.agent or key.conversation or f"conversation {number}"
-            taken = name in named.values() or name == MAIN
-            named[key] = MAIN if key == main else f"{name} · {number}" if taken else name
-        return named
 
     def _others(self) -> Iterator[Event]:
         for span in self._ordered:
@@ -142,32 +114,13 @@ def call_start(call: ModelCall) -> float:
     return min((span.started for span in call.spans if span.started is not None), default=0.0)
 
 
-def _answer(dialogue: Dialogue, call: ModelCall, contexts: dict[str, tuple[Item, ...]]) -> Event:
-    tree, told = dialogue.tree, call.told
-    held = contexts.get(told.follows, ())
-    lead = next((n for n, i in enumerate(told.asked) if i.place.section == "messages"), len(told.asked))
-    asked = [*told.asked[:lead], *held, *told.asked[lead:]]
-    if not dialogue.title:
-        # Only to learn the title; the head is set by each call.
-        dialogue.say([i for i in asked if i.place.section == "messages"])
-    known = model_call.call_of(call)
-    if not model_call.is_call(call.span):
-        known = replace(known, fidelity=Fidelity.TOTALS)
-    seen = dialogue.answer(told.answered, known, after=tree.extend(ROOT, asked))
-    response = model_call.response_id(call)
-    if response:
-        contexts[response] = _context(tree, seen.call)
-    return seen
-
-
-def _context(tree: Tree, call: Call) -> tuple[Item, ...]:
-    return tuple(item for item in tree.items(call.response_head) if item.place.section == "messages")
-
-
-def _first_words(items: Sequence[Item]) -> str:
-    said = (i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER)
-    found = next(said, None)
-    return read(found.block).text if found else ""
+def _names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
+    """A name for each thread."""
+    named: dict[ThreadKey, str] = {}
+    for number, key in enumerate(dict.fromkeys(keys), 1):
+        name = key.agent or key.conversation or f"trace {number}"
+        named[key] = f"{name} · {number}" if name in named.values() or name == MAIN else name
+    return named
 
 
 def _about(call: ModelCall, key: ThreadKey, title: str) -> Described:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.core.call import Call
+from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
@@ -17,9 +17,10 @@ from ctxtui.transcripts.formats.opentelemetry import messages
 from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, first, text, tokens
 from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan, SpanEvent
 from ctxtui.transcripts.kit.fields import listed, money, obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import decode
+from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.rows import decoded
+from ctxtui.wire.request import Response
 
 _IN_SUM: Final = "gen_ai.aggregated_usage."
 _CALLS: Final = ("chat", "text_completion", "generate_content", "completion", "message", "responses")
@@ -71,6 +72,7 @@ class SpanContent(Struct, frozen=True):
     answered: tuple[Item, ...] = ()
     follows: str = ""
     response: str = ""
+    skeleton: Skeleton | None = None
 
 
 class ModelCall(Struct):
@@ -130,18 +132,18 @@ def _as_sent(held: Attributes) -> SpanContent | None:
     if not isinstance(body, dict) or not _is_request(body):
         return None
     provider = text(held, "llm.provider", "llm.system", "gen_ai.provider.name").lower()
-    path = "v1/messages" if provider == "anthropic" and "messages" in body else ""
+    url = "https://host/v1/messages" if provider == "anthropic" and "messages" in body else ""
     clean = {key: item for key, item in body.items() if item is not None}
     said = canonical.dumps(answer) if isinstance(answer, dict) else b""
     try:
-        found = decode(Exchange(canonical.dumps(clean), said, f"https://host/{path}"))
+        found = decode(Exchange(canonical.dumps(clean), said, url))
     except Malformed:
         return None
     if found is None:
         return None
     answered = found.response.items or tuple(messages.of_openinference(held, "llm.output_messages"))
     follows = word(found.params.get("previous_response_id"))
-    return SpanContent(found.items, answered, follows, found.response.id)
+    return SpanContent(found.items, answered, follows, found.response.id, found.skeleton if found.model else None)
 
 
 def _is_request(body: dict[str, Json]) -> bool:
@@ -171,8 +173,22 @@ def _parameters(held: Attributes) -> Json:
     return found
 
 
+def decoded_of(call: ModelCall) -> Decoded:
+    """What was asked and answered."""
+    held, told = call.attributes, call.told
+    model = text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model",
+                 "llm.request.model_name", "model_name")  # fmt: skip
+    stopped = text(held, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason", "llm.finish_reason",
+                   "gen_ai.completion.0.finish_reason")  # fmt: skip
+    id_ = response_id(call) or call.span.id
+    used, failed = usage(held), error(call)
+    response = Response(items=told.answered, usage=used, id=id_, model=model, stop_reason=stopped, error=failed)
+    follows: dict[str, Json] = {"previous_response_id": told.follows} if told.follows else {}
+    return Decoded("", told.asked, model, follows, response, told.skeleton)
+
+
 def call_of(call: ModelCall) -> Call:
-    """The call, less thread and context."""
+    """What is known of the call beside that."""
     held, span = call.attributes, call.span
     provider = text(held, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((one.started for one in call.spans if one.started is not None), default=None)
@@ -183,22 +199,18 @@ def call_of(call: ModelCall) -> Call:
     extra |= {"span": span.name} if span.name else {}
     if held.get("llm.invocation_parameters") and not extra.keys() - {"span"}:
         extra["parameters"] = decoded(held["llm.invocation_parameters"])
+    fidelity = Fidelity.WIRE if call.told.skeleton is not None else Fidelity.TRANSCRIPT
     return Call(
-        response_id(call) or span.id,
+        "",
         "",
         provider=_PROVIDERS.get(provider, provider),
-        model=text(held, "gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model",
-                   "llm.request.model_name", "model_name"),
         started=began,
         first_byte=began + waited if began is not None and waited and waited < 1e6 else None,
         ended=max((one.ended for one in call.spans if one.ended is not None), default=None),
-        usage=usage(held),
-        stop_reason=text(held, "gen_ai.response.finish_reasons", "anthropic.message.stop_reason", "llm.finish_reason",
-                         "gen_ai.completion.0.finish_reason"),
-        error=error(call),
+        fidelity=fidelity if is_call(span) else Fidelity.TOTALS,
         line=span.line,
         extra=extra,
-    )  # fmt: skip
+    )
 
 
 def response_id(call: ModelCall) -> str:

@@ -10,9 +10,8 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import COUNTED, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import at, count, obj, word
-from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google
+from ctxtui.transcripts.kit.fields import obj, word
+from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire import sse
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
@@ -34,7 +33,7 @@ _COUNT: Final = "/count_tokens"
 
 class Decoded(NamedTuple):
     """A request's context and its answer. `skeleton` is None for an API that cannot be spelled again byte for byte,
-    `params` then holds what is no context. `counted` says that only the tokens were asked for."""
+    `params` then holds what is no context."""
 
     dialect: str
     items: tuple[Item, ...]
@@ -42,7 +41,6 @@ class Decoded(NamedTuple):
     params: dict[str, Json]
     response: Response
     skeleton: Skeleton | None = None
-    counted: bool = False
 
 
 def decode(exchange: Exchange) -> Decoded | None:
@@ -57,7 +55,7 @@ def decode(exchange: Exchange) -> Decoded | None:
     asked = _MODEL.search(exchange.path)
     model = word(body.get("model")) or (asked.group(1) if asked else "")
     if exchange.path.endswith(_COUNT):
-        return _request(dialect, exchange, body, model, _count(exchange))._replace(counted=True)
+        return _request(dialect, exchange, body, model, _count(exchange))
     return _request(dialect, exchange, body, model, response_of(dialect, exchange))
 
 
@@ -88,12 +86,15 @@ def dialect_of(exchange: Exchange, body: dict[str, Json]) -> str:
 
 def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
     path = exchange.path
+    if not path.strip("/"):
+        answer = obj(value(exchange.response))
+        return shapes.answer_dialect(answer) if shapes.is_answer(answer) else shapes.dialect(body)
     if path.endswith(("/messages", _COUNT)) or "anthropic_version" in body:
         return ANTHROPIC
     if path.endswith("/v2/chat"):
         return COHERE
-    answer = exchange.response[:400]
-    if not path.endswith("/completions") and (b'"type":"message"' in answer or b"message_start" in answer):
+    said = exchange.response[:400]
+    if not path.endswith("/completions") and (b'"type":"message"' in said or b"message_start" in said):
         return ANTHROPIC
     return CHAT
 
@@ -148,9 +149,8 @@ def _refusal(body: Json) -> str:
 
 
 def _count(exchange: Exchange) -> Response:
-    """A count is no answer, but its figure is what the context comes to; it costs nothing (facts §1)."""
+    """A count is no answer and costs nothing: no model read the request (facts §1)."""
     body = value(exchange.response)
     if exchange.status >= 400 or "input_tokens" not in obj(body):
         return Response(error=_refusal(body))
-    figure = Usage(fresh=count(at(body, "input_tokens")), has_cache=False, cost=0.0)
-    return Response(usage=figure, stop_reason=COUNTED)
+    return Response(stop_reason=COUNTED)

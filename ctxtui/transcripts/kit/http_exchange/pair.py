@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.transcripts.kit.http_exchange.sender import Sender
 
 _HOSTS: Final = (
     ("anthropic.com", "anthropic"),
@@ -32,7 +33,8 @@ _BETAS: Final = "anthropic-beta"
 class Exchange(Struct, frozen=True):
     """`request` and `response` are bodies as sent (decompressed; empty where there was none), `status` the HTTP
     status (0: not recorded). Times are Unix seconds. `line` is where the recording has it (1-based, 0: unknown),
-    `extra` what the recording says beyond."""
+    `extra` what the recording says beyond, `sender` what its headers say of who
+    sent it."""
 
     request: bytes
     response: bytes = b""
@@ -44,6 +46,7 @@ class Exchange(Struct, frozen=True):
     ended: float | None = None
     line: int = 0
     extra: dict[str, Json] = field(default_factory=dict)
+    sender: Sender = Sender()
 
     @property
     def host(self) -> str:

@@ -187,7 +187,7 @@ def test_conversations_of_one_system_prompt_are_threads_and_headers_do_not_tell_
     session, _, _ = read(data.encode())
     assert [len(session.order[name]) for name in (MAIN, "thread-2")] == [3, 2]
     thread = session.threads["thread-2"]
-    assert (thread.label, thread.parent) == ("b", MAIN)
+    assert (thread.label, thread.parent) == ("b", "")
     assert session.about.title == "a"
     assert all(i.block.kind != HEADER or i.place.role for i in session.tree.items(thread.tip))
 
@@ -232,7 +232,7 @@ def test_requests_that_a_stand_in_answers_with_one_id_are_all_told_and_copies_ar
     data = "".join(json.dumps(pair) + "\n" for pair in [*pairs, *pairs]).encode()
     session, _, _ = read(data)
     calls = session.thread_calls()
-    assert [call.id for call in calls] == ["chatcmpl-123", "chatcmpl-123#2"]
+    assert [call.id for call in calls] == ["chatcmpl-123", "chatcmpl-123~2"]
     assert [len(kinds(session, call.raw_head)) for call in calls] == [2, 6]
 
 

@@ -98,7 +98,7 @@ def test_model_events_with_pools() -> None:
     assert (call.usage.fresh, call.usage.cache_read) == (10, 8)
     assert call.started and call.ended == call.started + 2
     assert [kind for _, _, kind in shown(session, call.raw_head)] == ["tool", "header", "text", "header", "text"]
-    assert session.threads["main · 2"].parent == "main"
+    assert (session.threads["thread-2"].label, session.threads["thread-2"].parent) == ("Judge this", "")
 
 
 def test_the_request_itself_is_taken_where_it_is() -> None:

@@ -12,6 +12,7 @@ from ctxtui.core.block_content import read as content
 from ctxtui.core.call import Fidelity
 from ctxtui.core.session import Session
 from ctxtui.transcripts.registry import detect, what_is
+from ctxtui.wire.request import Request
 from tests.cases.otel import CONVENTIONS, SYSTEM, USAGES, legacy, otlp, pairs, semconv, span, talk
 from tests.sampling import few
 from tests.transcripts.reading import as_bytes, calls, law_2, lines_of, read, survives_cuts, survives_values
@@ -89,7 +90,9 @@ def test_a_request_kept_as_it_was_sent_is_read_with_all_it_has() -> None:
             "output.value": json.dumps(answer), "llm.token_count.prompt": 3}  # fmt: skip
     (call,) = calls(session := read(lines_of(span(0, held)), NAME))
     assert [text for *_, text in texts(session, call.response_head)] == [SYSTEM, "Hi", "Ho"]
-    assert call.id == "msg_1" and call.fidelity is Fidelity.TRANSCRIPT and call.skeleton is None
+    assert call.id == "msg_1" and call.fidelity is Fidelity.WIRE and call.skeleton is not None
+    request = Request(tuple(session.tree.items(call.raw_head)), call.skeleton)
+    assert [one.value for one in request.markers] == [marker]
 
 
 def test_a_request_that_follows_an_answer_has_its_context() -> None:

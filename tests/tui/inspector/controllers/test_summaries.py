@@ -65,6 +65,50 @@ async def test_a_provider_that_is_not_there_is_said() -> None:
         assert screen.edits.overlay is not None and not screen.edits.overlay.staged
 
 
+async def test_a_summary_from_the_record_has_the_length_that_is_asked_for() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "The cart is fine")
+        await pilot.press("v", "s")
+        overlay, long = screen.edits.overlay, ""
+        assert overlay is not None
+        long = str(overlay.staged[0].given["text"])
+        await pilot.press("s")
+        assert "tokens of this summary" in question(screen)
+        screen.prompt.set_text("40")
+        await pilot.press("enter")
+        short = str(overlay.in_force[-1].given["text"])
+        assert len(short) < len(long) and short.splitlines()[0] == long.splitlines()[0]
+        assert screen.panels.transcript.place.new is not None, "the cursor stays on it"
+        await pilot.press("s")
+        screen.prompt.set_text("much")
+        await pilot.press("enter")
+        assert "a length is a number" in said(screen)
+        await pilot.press("s")
+        screen.prompt.set_text("3")
+        await pilot.press("enter")
+        assert "nothing that it could say" in said(screen) and overlay.in_force[-1].given["text"] == short
+
+
+@pytest.mark.parametrize("key", ["", "k"])
+async def test_a_model_is_offered_first_where_a_key_is_set(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        at(screen, "first question")
+        await pilot.press("space")
+        at(screen, "The cart is fine")
+        await pilot.press("v")
+        keys = [one.key for one in screen.keys.keys]
+        assert (keys.index("^s") < keys.index("s")) == bool(key)
+        await pilot.press("s")
+        await until(pilot, lambda: "summarized" in said(screen))
+        assert "no model; s sets its length" in said(screen) and ("^s has a model" in said(screen)) == bool(key)
+
+
 async def test_a_remark_is_kept_with_the_summary() -> None:
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)

@@ -1,0 +1,209 @@
+"""Exchanges with providers as calls of a session: what each asked, with what the server held for it, and its thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import COUNTED, Call, Fidelity, Skeleton
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import MAIN, Event, Happened, Skipped, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
+from ctxtui.transcripts.kit.fields import listed, obj, word
+from ctxtui.transcripts.kit.http_exchange import google
+from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, side_call
+from ctxtui.wire.grammars import split_item
+from ctxtui.wire.registry import DIALECTS
+
+Change = Callable[[Call], Call]
+"""Adds to a call what its recording says beside the exchange."""
+
+
+class Exchanges:
+    """Turns exchanges into events; `threads` sorts them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.threads = Conversations(tree)
+        self._held: dict[str, tuple[Item, ...]] = {}
+        """Items that a server keeps, by the name that a later request gives them."""
+        self._heads: dict[str, int] = {}
+        """Where the contexts of answers and of kept conversations end, by their ids."""
+        self._session = ""
+        self.other: list[str] = []
+        """Requests that put nothing before a model, in words."""
+
+    def take(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
+        """The events of one exchange."""
+        try:
+            decoded = decode(exchange)
+        except Malformed as error:
+            yield Skipped(max(1, exchange.line), f"{exchange.words}: {error}")
+            return
+        if decoded is None:
+            self._keep(exchange)
+            self.other.append(exchange.words)
+            yield Happened("other request", exchange.words, at=exchange.started)
+            return
+        client = self._client(decoded, exchange)
+        yield from self.add(decoded, _known(exchange), client, exchange.sender.session, change)
+
+    def add(
+        self,
+        decoded: Decoded,
+        known: Call,
+        client: ClientThread | None = None,
+        session: str = "",
+        change: Change = lambda call: call,
+    ) -> list[Event]:
+        """The events of the call that `decoded` is; `known` is what its recording says beside the bodies; its id
+        counts where the answer has none."""
+        before, name = self._before(decoded)
+        whole = with_held(decoded, before)
+        call = _call(known, whole, bool(name) and name not in self._held and name not in self._heads)
+        thread = self._thread(whole, client, session)
+        events = self.threads.take(whole.items, whole.response.items, change(call), thread)
+        if events and self.threads.last is not None and decoded.dialect != google.NAME:
+            for id_ in filter(None, {decoded.response.id, name if "conversation" in decoded.params else ""}):
+                self._heads[id_] = self.threads.last[1].response_head
+        return events
+
+    def waiting(self, exchange: Exchange) -> Iterator[TipMoved]:
+        """A request that has not left yet: where its thread now ends."""
+        try:
+            decoded = decode(exchange)
+        except Malformed:
+            return
+        if decoded is not None:
+            whole = with_held(decoded, self._before(decoded)[0])
+            thread = self._thread(whole, self._client(decoded, exchange), exchange.sender.session)
+            yield TipMoved(self.threads.name(thread), self._tree.extend(ROOT, whole.items))
+
+    def holds(self, id_: str) -> None:
+        """A server has the response `id_` to go on with, and nothing stands before or in it."""
+        self._held[id_] = ()
+
+    def _before(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
+        """The items that stand before a request's own, and the id that names them ("" where it names none)."""
+        params = decoded.params
+        talk = params.get("conversation")
+        name = word(params.get("previous_response_id")) or word(talk) or word(obj(talk).get("id"))
+        name = name or word(params.get("cachedContent")) or word(params.get("cached_content"))
+        if name not in self._heads:
+            return self._held.get(name, ()), name
+        items = self._tree.items(self._heads[name])
+        return tuple(item for item in items if item.place.section == "messages"), name
+
+    def _thread(self, decoded: Decoded, client: ClientThread | None, session: str) -> Conversation:
+        if client is None and decoded.response.stop_reason == COUNTED:
+            client = ClientThread(COUNTS, LABELS[COUNTS], aside=True)
+        after = word(decoded.params.get("previous_response_id"))
+        return self.threads.find(decoded.items, after, client, self._scope(session))
+
+    def _scope(self, session: str) -> str:
+        """Whose main thread is meant by a request of a client's `session` ("": not told): the first session leads."""
+        self._session = self._session or session
+        return MAIN if session in ("", self._session) else session
+
+    def _client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
+        sender = exchange.sender
+        return self.client(decoded, sender, exchange.path, value(exchange.request) if sender.session else None)
+
+    def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
+        """The thread that the client itself names for a request with this `body`, sent to `path`."""
+        scope = self._scope(sender.session)
+        aside = side_call(path, body) if sender.session else ""
+        if decoded.response.stop_reason == COUNTED:
+            aside = COUNTS
+        if aside and aside != WARM_UP:
+            return ClientThread(_in(scope, aside), LABELS[aside], aside=True)
+        if sender.thread:
+            parent = _in(scope, sender.parent) if sender.parent else ""
+            return ClientThread(_in(scope, sender.thread), sender.label, parent)
+        return None
+
+    def _keep(self, exchange: Exchange) -> None:
+        """What is put into a server's keeping without a model reading it."""
+        body, answer = obj(value(exchange.request)), obj(value(exchange.response))
+        if exchange.path.endswith("/cachedContents") and word(answer.get("name")):
+            self._held[word(answer["name"])] = tuple(google.request_items(body))
+        elif exchange.path.endswith("/conversations") and word(answer.get("id")):
+            parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(listed(body.get("items")))]
+            self._held[word(answer["id"])] = tuple(part.item for some in parts for part in some)
+
+
+def _in(scope: str, thread: str) -> str:
+    """The name of a client's thread: those of another session than the first bear its name."""
+    if scope == MAIN:
+        return thread
+    return scope if thread == MAIN else f"{scope} · {thread}"
+
+
+def with_held(decoded: Decoded, before: Sequence[Item]) -> Decoded:
+    """`decoded` with what its provider holds `before` the messages that it brings itself."""
+    if not before:
+        return decoded._replace(items=tuple(_ordered(decoded.items, before, _before_messages(decoded.items))))
+    first, skeleton = _before_messages(decoded.items), decoded.skeleton
+    if skeleton is not None:
+        skeleton = Skeleton(skeleton.dialect, {**skeleton.parts, "carried": [first, len(before)]})
+    return decoded._replace(items=tuple(_ordered(decoded.items, before, first)), skeleton=skeleton)
+
+
+def _before_messages(items: Sequence[Item]) -> int:
+    return next((n for n, item in enumerate(items) if item.place.section == "messages"), len(items))
+
+
+def _ordered(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
+    """A request's items with what the server holds: tools and system first, then the held messages, then its own."""
+    held = [item for item in before if item.place.section != "messages"]
+    kept = [item for item in before if item.place.section == "messages"]
+    heads = [*held, *items[:first]]
+    tools = [item for item in heads if item.place.section == "tools"]
+    return [*tools, *(item for item in heads if item.place.section != "tools"), *kept, *items[first:]]
+
+
+def _known(exchange: Exchange) -> Call:
+    """What is known of a call beside its bodies."""
+    extra = dict(exchange.extra)
+    if exchange.url:
+        extra["url"] = exchange.url.partition("?")[0]
+    if exchange.status not in (0, 200):
+        extra["status"] = exchange.status
+    return Call(
+        "",
+        "",
+        provider=exchange.provider,
+        started=exchange.started,
+        first_byte=exchange.first_byte,
+        ended=exchange.ended,
+        fidelity=Fidelity.WIRE,
+        line=exchange.line,
+        extra=extra,
+    )
+
+
+def _call(known: Call, decoded: Decoded, tail_only: bool) -> Call:
+    response = decoded.response
+    extra: dict[str, Json] = {**response.extra, **known.extra}
+    if decoded.params and decoded.dialect not in DIALECTS and decoded.skeleton is None:
+        extra["params"] = decoded.params
+    if tail_only:
+        # What the provider kept is not here.
+        extra["tail_only"] = True
+    return replace(
+        known,
+        id=response.id or known.id,
+        model=response.model or decoded.model,
+        fidelity=Fidelity.TRANSCRIPT if tail_only else known.fidelity,
+        usage=response.usage,
+        stop_reason=response.stop_reason,
+        error=response.error or ("" if response.complete else "the answer breaks off"),
+        skeleton=decoded.skeleton,
+        extra=extra,
+    )

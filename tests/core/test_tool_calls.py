@@ -1,0 +1,31 @@
+"""What came back from a tool, whatever client wrote it down."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.core.tool_calls import is_envelope, output_of
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "failed"),
+    [
+        ('{"output":"no such file","metadata":{"exit_code":2,"duration_seconds":0.1}}', "no such file", True),
+        ("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nfine", "fine", False),
+        ("Exit code: 2\nWall time: 1 seconds\nOutput:\nbad", "bad", True),
+        ("<returncode>1</returncode>\n<output>\nbad\n</output>", None, True),
+        ("bad\n[Command finished with exit code 127]", None, True),
+        ("bad\n<exited with exit code 1>", None, True),
+        ("bad\n\nCommand exited with code 1", None, True),
+        ("fine\n[Command finished with exit code 0]", None, False),
+        ("The server said status 404 and the man left with code 5 of them", None, False),
+        ("a line\nreturn exit_code 3 if bad", None, False),
+    ],
+)
+def test_how_a_command_ended(text: str, said: str | None, failed: bool) -> None:
+    assert output_of(text) == (text if said is None else said, failed)
+
+
+def test_what_a_client_writes_around_an_output_is_no_line_of_it() -> None:
+    lines = ("<output>", "</output>", "<returncode>1</returncode>", "[Command finished with exit code 1]")
+    assert all(map(is_envelope, lines)) and not any(map(is_envelope, ("<p>text</p>", "exit", "KeyError: 1")))
