@@ -41,7 +41,8 @@ def sums(one: Told) -> Iterator[str]:
     if once is not None and one["saves_usd"] != pytest.approx(-(once + (HORIZON - 1) * per_call), abs=NEAR):
         yield f"saves {one['saves_usd']}, {once} once and {per_call} a call"
     so_far, followed = one["lab"]["so_far"], one["lab"]["followed"]
-    if so_far and one["so_far_usd"] is not None and so_far["usd"] != pytest.approx(-one["so_far_usd"], abs=NEAR):
+    known = so_far is not None and so_far["usd"] is not None and one["so_far_usd"] is not None
+    if known and so_far["usd"] != pytest.approx(-one["so_far_usd"], abs=NEAR):
         yield f"so far {one['so_far_usd']}, the lab {so_far['usd']}"
     if (rest is None) != (followed is None) or (rest and rest["usd"] != followed["usd"]):
         yield f"rest {rest}, followed {followed}"
@@ -103,8 +104,15 @@ def unlike(path: Path, *, on_screen: bool = True) -> list[str]:
             if one["freed_tokens"] and screen is not None:
                 why += screen.staged(one, call)
             found += [f"call {call}, {one['kind']}: {what}" for what in why]
-    for one in told("why", str(path))["ahead"] if calls else ():
+    bill = told("cost", "--why", str(path)) if calls else {"ahead": [], "cures": []}
+    for one in bill["ahead"]:
         found += [f"{one['policies']}: {what}" for what in curated(one)]
+    lifetimes = {cure["kind"]: cure["saves"] for cure in bill["cures"] if cure["thread"] == "main"}
+    for one in told("findings", str(path))["findings"] if calls else ():
+        for kind, said in (("1h entries", "entries of 1 hour would"), ("cache", "no call asked")):
+            usd = lifetimes.get(kind)
+            if usd is not None and said in one["says"].lower() and usd != pytest.approx(one["so_far_usd"], abs=NEAR):
+                found.append(f"{kind}: {one['so_far_usd']}, {usd} in the bill")
     return found
 
 

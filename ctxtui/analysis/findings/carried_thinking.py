@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 from ctxtui.curation.policies.situation import Settings
 
 KIND = "carried thinking"
@@ -16,15 +16,12 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     edits = given.proposed("strip_thinking", wanted)
     about = weighed(given, edits)
     if about is not None:
-        yield Finding(
+        yield cured_by(
+            edits,
+            about,
             kind=KIND,
             says="thinking of earlier turns is read again: {tokens} in every call{so_far}",
             cure="take it out, from the front",
-            tokens=about.tokens,
-            so_far=about.so_far,
-            calls=about.calls,
-            count=about.count,
-            edits=tuple(edits),
             policy="strip_thinking",
             given=wanted,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.content.dead_results import dead_weight
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.policies.tool_results import CLEARED, results
@@ -27,14 +27,11 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     if about is None:
         return
     one = about.count == 1
-    yield Finding(
+    yield cured_by(
+        edits,
+        about,
         kind=KIND,
         says=f"{{count}} tool result{'' if one else 's'} {'was' if one else 'were'} never quoted since "
         f"{'it' if one else 'they'} came: {{tokens}} in every call{{so_far}}",
         cure=f"clear {'it' if one else 'them'}; nothing proves that {'it was' if one else 'they were'} of no use",
-        tokens=about.tokens,
-        so_far=about.so_far,
-        calls=about.calls,
-        count=about.count,
-        edits=tuple(edits),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 from ctxtui.curation.policies.situation import Settings
 from ctxtui.curation.policies.tool_results import path_of
 
@@ -23,17 +23,14 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     paths = dict.fromkeys(path for p in sorted(at, key=lambda p: -here.size(p)) if (path := path_of(here, p)))
     of = " ({names})" if paths else ""
     one = about.count == 1
-    yield Finding(
+    yield cured_by(
+        edits,
+        about,
         kind=KIND,
         says=f"{{count}} result{'' if one else 's'}{of} {'stands' if one else 'stand'} there again or "
         f"{'is' if one else 'are'} outdated: {{tokens}} in every call{{so_far}}",
         cure="a line in the place of each",
-        tokens=about.tokens,
-        so_far=about.so_far,
-        calls=about.calls,
-        count=about.count,
         names=tuple(paths),
-        edits=tuple(edits),
         policy="dedupe_reads",
         given=wanted,
     )

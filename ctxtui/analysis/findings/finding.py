@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct, field
 
@@ -159,3 +159,11 @@ def weighed(given: FindingInputs, edits: Sequence[Edit], least: int = 1) -> Weig
     if tokens < least:
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
     return Weight(tokens, usd if given.priced else None, calls, count)
+
+
+def cured_by(
+    edits: Sequence[Edit], about: Weight, *, kind: str, says: str, cure: str, policy: str = "", **more: Any
+) -> Finding:
+    """The finding that `edits`, which are `about` so much, cure; `more` are members that are others than its own."""
+    own = {"tokens": about.tokens, "so_far": about.so_far, "calls": about.calls, "count": about.count}
+    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**own, **more})

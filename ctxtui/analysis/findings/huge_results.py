@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 from ctxtui.curation.policies.situation import Settings
 from ctxtui.curation.policies.tool_results import tool_of
 
@@ -25,17 +25,14 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     tools = dict.fromkeys(name for p in sorted(at, key=lambda p: -here.size(p)) if (name := tool_of(here, p)))
     of = " (of {names})" if tools else ""
     one = about.count == 1
-    yield Finding(
+    yield cured_by(
+        edits,
+        about,
         kind=KIND,
         says=f"{{count}} block{'' if one else 's'}{of} {'is' if one else 'are'} very large: {{tokens}} in every "
         "call{so_far}",
         cure="keep them outside under a name",
-        tokens=about.tokens,
-        so_far=about.so_far,
-        calls=about.calls,
-        count=about.count,
         names=tuple(tools),
-        edits=tuple(edits),
         policy="externalize_large",
         given=wanted,
     )

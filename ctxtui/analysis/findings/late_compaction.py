@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.situation import Settings
 
@@ -22,16 +22,14 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     about = weighed(given, edits)
     if about is None:
         return
-    yield Finding(
+    yield cured_by(
+        edits,
+        about,
         kind=KIND,
         says=f"{len(over):,} call{'' if len(over) == 1 else 's'} sent more than is usable of the window; "
         "{tokens} can go{so_far}",
         cure="make it smaller with the least risk until it fits",
-        tokens=about.tokens,
-        so_far=about.so_far,
         calls=len(over),
-        count=about.count,
-        edits=tuple(edits),
         policy=budget.NAME,
         given=wanted,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 
 KIND = "long tool definitions"
 LEAST = 500
@@ -16,14 +16,11 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     edits = given.proposed("minimise_schemas")
     about = weighed(given, edits, LEAST)
     if about is not None:
-        yield Finding(
+        yield cured_by(
+            edits,
+            about,
             kind=KIND,
             says="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
             cure="cut them, and leave those of properties out",
-            tokens=about.tokens,
-            so_far=about.so_far,
-            calls=about.calls,
-            count=about.count,
-            edits=tuple(edits),
             policy="minimise_schemas",
         )

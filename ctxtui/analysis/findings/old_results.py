@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 from ctxtui.analysis.money.savings import KEPT
 from ctxtui.curation.policies.situation import Settings
 
@@ -17,15 +17,12 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     edits = given.proposed("clear_tool_results", wanted)
     about = weighed(given, edits)
     if about is not None:
-        yield Finding(
+        yield cured_by(
+            edits,
+            about,
             kind=KIND,
             says=f"{{count}} results older than the newest {KEPT} are carried on: {{tokens}} in every call{{so_far}}",
             cure="clear them, as the provider's own context editing would",
-            tokens=about.tokens,
-            so_far=about.so_far,
-            calls=about.calls,
-            count=about.count,
-            edits=tuple(edits),
             policy="clear_tool_results",
             given=wanted,
         )

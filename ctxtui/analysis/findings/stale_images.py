@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 
 KIND = "stale images"
 
@@ -15,15 +15,12 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     about = weighed(given, edits)
     if about is not None:
         one = about.count == 1
-        yield Finding(
+        yield cured_by(
+            edits,
+            about,
             kind=KIND,
             says=f"{{count}} image{'' if one else 's'} of earlier messages {'is' if one else 'are'} still sent: "
             "{tokens} in every call{so_far}",
             cure="take them out: the model has seen them",
-            tokens=about.tokens,
-            so_far=about.so_far,
-            calls=about.calls,
-            count=about.count,
-            edits=tuple(edits),
             policy="strip_images",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.content.tools import used
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
 from ctxtui.curation.policies.situation import Settings
 
 KIND = "unused tools"
@@ -26,16 +26,15 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     # The heaviest are named first.
     names = [context.reading(p).name for p in sorted(at, key=lambda p: -given.situation.size(p))]
     many = len(names) != 1
-    yield Finding(
+    yield cured_by(
+        edits,
+        about,
         kind=KIND,
         says=f"{{names}} {'were' if many else 'was'} never called in {{calls}}: {{tokens}} in every call{{so_far}}",
         cure=f"leave {'them' if many else 'it'} out",
-        tokens=about.tokens,
-        so_far=about.so_far,
         calls=len(given.calls),
         count=len(names),
         names=tuple(f"tool {name}" if not many else name for name in names),
-        edits=tuple(edits),
         policy="drop_unused_tools",
         given=wanted,
     )

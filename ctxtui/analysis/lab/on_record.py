@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.lab.variant import VariantCall, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
+from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
 
 
@@ -25,14 +26,7 @@ def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, model: str)
     total = max(0, report.input + under.context - plain.context)
     call = bench.as_model(recorded, model)
     usage = _changed(report, total, plain.usage, under.usage)
-    usd = bench.paid(recorded) if call is recorded else 0.0
-    if usage is None:
-        usd = None
-    elif usage != report or call is not recorded:
-        now = simulated_usd(bench, call, usage)
-        before = simulated_usd(bench, call, report) if call is recorded else 0.0
-        usd = None if usd is None or now is None or before is None else usd + now - before
-    known = usage is not None
+    usd = _usd(bench, recorded, call, usage) if usage is not None else None
     return replace(
         under,
         context=total,
@@ -40,9 +34,22 @@ def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, model: str)
         write=usage.cache_write if usage is not None else None,
         fresh=usage.fresh if usage is not None else None,
         usage=usage,
-        usd=usd if known else None,
+        usd=usd,
         over=0 < bench.usable(call) < total,
     )
+
+
+def _usd(bench: Bench, recorded: Call, call: Call, usage: Usage) -> float | None:
+    """What `recorded` costs as `call`, perhaps of another model, with another `usage`: what was paid, and the
+    difference. Of a call whose price the record does not tell it is the difference alone."""
+    assert recorded.usage is not None
+    paid, now = bench.paid(recorded), simulated_usd(bench, call, usage)
+    if call is not recorded:
+        return now
+    if usage == recorded.usage and paid is not None:
+        return paid
+    before = simulated_usd(bench, call, recorded.usage)
+    return None if now is None or before is None else (paid or 0.0) + now - before
 
 
 def _changed(report: Usage, total: int, plain: Usage | None, under: Usage | None) -> Usage | None:

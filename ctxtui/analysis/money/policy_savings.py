@@ -33,4 +33,13 @@ def from_the_start(thread: ThreadCosts, context: Context, found: Remedy) -> Cure
     if not count:
         return None
     names = (found.names[0], found.risk.words)
-    return Cure(kind=POLICY, saves=saves, thread=thread.thread, call=0, count=count, tokens=tokens, names=names)
+    return Cure(
+        kind=POLICY,
+        saves=saves,
+        thread=thread.thread,
+        call=0,
+        count=count,
+        tokens=tokens,
+        names=names,
+        edits=found.edits,
+    )

@@ -18,6 +18,7 @@ from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
+from ctxtui.core.edit import Edit
 from ctxtui.pricing.rates import Rates
 
 _CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]
@@ -174,7 +175,7 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
     saved, gone, gone_read, count = 0.0, 0, 0, 0
     before = [node for node in results if (thread.stays.first(node) or 0) < index]
     standing = {there: node for node in before if (there := thread.stays.standing(node, index)) is not None}
-    for there in sorted(standing.keys() - newest, key=lambda there: -tree[there].depth):
+    for there in _deepest(thread, standing.keys() - newest):
         node = standing[there]
         own = running.own(node)
         saved += thread.input_usd(node, index) * (own - PLACEHOLDER) / own
@@ -184,6 +185,18 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
         yield Cure(
             kind=CLEAR, saves=saved - behind * dearer, thread=thread.thread, call=index + 1, count=count, tokens=gone
         )
+
+
+def _deepest(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
+    return sorted(nodes, key=lambda there: -thread.tree[there].depth)
+
+
+def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
+    """The nodes that `cure`, which clears results, is about: in the context of the call at which it does."""
+    index = cure.call - 1
+    before = [node for node in _results(thread) if (thread.stays.first(node) or 0) < index]
+    standing = {there for node in before if (there := thread.stays.standing(node, index)) is not None}
+    return _deepest(thread, standing - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
@@ -212,7 +225,8 @@ RatesOf = Callable[[Call], Rates | None]
 
 class Cure(Struct, frozen=True, kw_only=True):
     """Something to do otherwise: `saves` USD net. `thread` and `call` (from 1) say where, 0 for throughout; `count` of
-    what (results, tools, pauses) and the `tokens` that it is about; `names` are tools."""
+    what (results, tools, pauses) and the `tokens` that it is about; `names` are tools. `edits` are those that the lab
+    tries where the other figures do not tell them."""
 
     kind: str
     saves: float
@@ -221,3 +235,4 @@ class Cure(Struct, frozen=True, kw_only=True):
     count: int = 0
     tokens: int = 0
     names: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()

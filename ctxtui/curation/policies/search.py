@@ -87,9 +87,11 @@ def _found(here: PolicyContext, policies: Iterable[Policy], work: int) -> Iterat
 
 
 def complete(situation: PolicyContext, found: Remedy) -> Remedy:
-    """`found` with what its policies add when they are asked until they have nothing to add."""
-    more = run_all(found.steps, situation.under(found.edits))
-    whole = _remedy(counting_once(situation), found.steps, [*found.edits, *more]) if more else None
+    """`found` as the command line makes it: each policy is asked until it has nothing to add, then the next."""
+    alone = len(found.steps) == 1
+    begun = found.edits if alone else ()
+    more = run_all(found.steps, situation.under(begun))
+    whole = _remedy(counting_once(situation), found.steps, [*begun, *more]) if more else None
     return whole or found
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.turns import is_read
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.later_calls import charged_as, freed_blocks, later_calls, left_by
 from ctxtui.curation.price.price_tag import PriceTag
@@ -39,7 +42,8 @@ def asked_of_rest(
     if not scene.running.counted(max(call.sent_head for call in later)):
         # A call that just left: its context is counted in a moment.
         return None
-    situation = _situation(staging, coming)
+    before = staging.under.applied if staging.under is not None else staging.applied.without
+    situation = situation_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
     freed = list(freed_blocks(situation, staging.applied))
     if not freed:
         return None
@@ -52,21 +56,22 @@ def asked_of_rest(
     return calls, left_by(tag), coming.charge if coming and tag else None, charged_as(tag, freed)
 
 
-def _situation(staging: Staging, coming: Next | None) -> PolicyContext:
-    """The context without the edits in question, every block counted by itself: as findings have it."""
-    context, tree = staging.applied.context, staging.scene.session.tree
+def situation_of(
+    staging: Staging, before: Applied, coming: Next | None, count: Callable[[Block], int]
+) -> PolicyContext:
+    """The context shown under the edits in `before`, every block counted by itself: as the command line has it."""
+    context, tree = before.context, staging.scene.session.tree
     strips = staging.scene.running.strips_thinking
 
-    def count(block: Block) -> int:
-        return 0 if block.kind == HEADER else staging.tokens_of(block) or 0
+    def own(block: Block) -> int:
+        return 0 if block.kind == HEADER else count(block)
 
     def tokens(position: int) -> int:
         read = is_read(tree, staging.head, context.nodes[position], strips_thinking=strips)
-        return count(context.items[position].block) if read else 0
+        return own(context.items[position].block) if read else 0
 
-    before = staging.under.applied if staging.under is not None else staging.applied.without
-    situation = PolicyContext(context=context, log=(), tokens=tokens, count=count, known=before)
+    sizes = [tokens(position) for position in range(len(context))]
+    situation = PolicyContext(context=context, log=(), tokens=sizes.__getitem__, count=own, known=before)
     if coming is None:
         return situation
-    blocks = sum(map(tokens, range(len(context)))) - situation.freed
-    return replace(situation, hidden=max(0, coming.asked.prompt.total - blocks))
+    return replace(situation, hidden=max(0, coming.asked.prompt.total - sum(sizes) + situation.freed))

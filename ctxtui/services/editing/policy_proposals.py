@@ -11,11 +11,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.turns import is_read
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
@@ -30,6 +29,7 @@ from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.editing.advice_search import AdviceSearch, weighed_once, without
+from ctxtui.services.editing.later_calls import situation_of
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.tokens.weights import tokens
@@ -99,30 +99,14 @@ class Proposals:
 
     def _situation(self) -> PolicyContext:
         staging, coming = self._staging, self._coming
-        context = staging.applied.context
-        sizes = [self._size(position) for position in range(len(context))]
-        return PolicyContext(
-            context=context,
+        return replace(
+            situation_of(staging, staging.applied, coming, self._count),
             log=tuple(self._overlay.log),
-            tokens=sizes.__getitem__,
-            count=self._count,
             usable=staging.scene.limits.usable,
             rules=self.rules,
             literals=self._desk.literals,
             cold=coming is not None and not coming.asked.read,
-            hidden=max(0, staging.before - sum(sizes)),
-            known=staging.applied,
         )
-
-    def _size(self, position: int) -> int:
-        """Tokens of the block at a raw position as the model reads it; headers count with what follows them."""
-        staging = self._staging
-        running, node = staging.scene.running, staging.applied.context.nodes[position]
-        if staging.applied.context.items[position].block.kind == HEADER:
-            return 0
-        strips = running.strips_thinking
-        read = is_read(staging.scene.session.tree, staging.head, node, strips_thinking=strips)
-        return running.own(node) if read else 0
 
     def _count(self, block: Block) -> int:
         return round(tokens(self._study.measured(self._model, block), self._study.book.weights(self._model)))

@@ -26,7 +26,18 @@ TOO_LONG: Final = "the session is too long for the lab to try edits from its fir
 
 def is_long(chosen: ChosenCall, context: Context) -> bool:
     """Whether edits are not tried from the first call on."""
-    return chosen.number * len(context) > MOST
+    return is_long_thread(chosen.number, len(context))
+
+
+def is_long_thread(calls: int, blocks: int) -> bool:
+    """The same of so many calls, the last of which has so many blocks."""
+    return calls * blocks > MOST
+
+
+def bench_of_account(account: Account) -> Bench:
+    """What the lab goes by."""
+    table, costs = account.table, account.costs
+    return Bench(account.book, cached_by(account.book), charges(table), costs, account.usable_share)
 
 
 def proved(
@@ -41,9 +52,7 @@ def proved(
         else None
         for one in found
     ]
-    table, costs = account.table, account.costs
-    bench = Bench(account.book, cached_by(account.book), charges(table), costs, account.usable_share)
-    results = iter(proofs(bench, [trial for trial in trials if trial is not None]))
+    results = iter(proofs(bench_of_account(account), [trial for trial in trials if trial is not None]))
     return [
         _with_proof(account, chosen, context, one, next(results) if trial is not None else None)
         for one, trial in zip(found, trials, strict=True)

@@ -23,6 +23,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.edited_request import known_edits
+from ctxtui.services.library.proved_cures import proved_cures
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.library.summarize import one_spent
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
@@ -134,6 +135,7 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
         if alone and between is None:
             edits, trouble = known_edits(loaded, settings, choose(session))
             advise(made, one, counter, settings, edits)
+        made.cures = proved_cures(one, made.cures)
         made.subscription = subscribed(named, settings)
     return SessionStatement(_spent(session, ids, one.costs), made, trouble)
 

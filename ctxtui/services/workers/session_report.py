@@ -26,6 +26,7 @@ from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, growth_report
+from ctxtui.services.library.proved_cures import proved_cures
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
@@ -63,6 +64,7 @@ def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> 
         made = one.statement()
         # The screen says by itself what is wrong with the database.
         advise(made, one, counter, settings, known_edits(loaded, settings, choose(loaded.session)).edits)
+        made.cures = proved_cures(one, made.cures)
     made.subscription = subscribed(named, settings)
     return made
 

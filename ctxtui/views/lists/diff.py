@@ -137,11 +137,14 @@ def summary(found: Diff) -> Iterator[list[Span]]:
         return
     shared = [Span("Both begin with ", "dim"), Span(_blocks(found.shared)), Span(", ", "dim")]
     shared += [Span(numbers.tokens(found.shared_tokens), "bold"), Span(" tokens", "dim")]
+    front = found.token - found.shared_tokens
+    if front > 0:
+        shared.append(Span(f", behind {numbers.tokens(front)} that are not recorded", "dim"))
     if found.kept:
         told = f"; {_blocks(found.kept)} behind the first difference, {numbers.tokens(found.kept_tokens)}, are the same"
         shared.append(Span(told, "dim"))
-    shared += [Span("; they part at token ", "dim"), Span(numbers.exact(found.token), "bold")]
-    yield [*shared, Span(".", "dim")]
+    shared += [Span("; they differ from token ", "dim"), Span(numbers.exact(found.token), "bold")]
+    yield [*shared, Span(" on.", "dim")]
     yield list(totals(found))
     yield from by_category(found)
 

@@ -32,6 +32,10 @@ from ctxtui.views.text.table import Column, Table
 NARROW: int = 100
 _BARS: int = 110
 """Cells from which there is room for bars beside what changed."""
+_NEAR: float = 0.02
+"""The share of what two requests have in common by which what is read may be off it."""
+_ALIKE: float = 0.3
+"""The share of the shorter text's words that two blocks have in common where one became the other."""
 _LANE: int = 8
 
 
@@ -239,7 +243,8 @@ def title(one: Missed) -> list[Span]:
 
 def _sentences(one: Missed, room: int) -> Iterator[Spans]:
     more = f", {numbers.money(one.usd)} more than a read" if one.usd is not None else ""
-    lead = [Span(" The requests part at ", "ink"), Span(f"token {numbers.exact(one.shared)}", "ink bold")]
+    lead = [Span(" The two requests differ from ", "ink"), Span(f"token {numbers.exact(one.shared)}", "ink bold")]
+    lead.append(Span(f" on{_entry_before(one)}", "ink"))
     if not _parts(one):
         held = numbers.tokens(one.read + one.tokens)
         lead = [
@@ -255,6 +260,13 @@ def _sentences(one: Missed, room: int) -> Iterator[Spans]:
     ]
     yield from ([Span(" "), *line] for line in wrapped([Span(parts[0].text[1:], parts[0].style), *parts[1:]], room - 2))
     yield from ([Span(f" {line}", "dim")] for line in safe_text.wrap(_because(one), max(20, room - 2)))
+
+
+def _entry_before(one: Missed) -> str:
+    """Why less was read than both requests have in common; "" where it was not."""
+    if one.read >= (1 - _NEAR) * one.shared:
+        return ""
+    return f"; the cache entry before that ended at {numbers.tokens(one.read)}" if one.read else "; no entry before it"
 
 
 def _parts(one: Missed) -> bool:
@@ -313,6 +325,20 @@ def _diff(one: Missed, room: int, height: int) -> Iterator[Spans]:
     assert one.old is not None and one.new is not None
     pieces = list(word_diff(one.old.words, one.new.words))
     gone, come = counted(pieces)
+    lengths = [len(side.words.split()) for side in (one.old, one.new)]
+    if one.old.category != one.new.category or lengths[1] - come < _ALIKE * min(lengths):
+        # Another block stands there: word by word they have nothing to do with each other.
+        yield []
+        for mark, style, side in (("−", "del", one.old), ("+", "add", one.new)):
+            sign = category(side.category)
+            lead = [
+                Span(f" {mark} ", f"{style} bold"),
+                sign.span,
+                Span(f" {safe_text.one_line(side.label, 40)} ", "ink bold"),
+            ]
+            words = safe_text.one_line(side.words, 400)
+            yield [*lead, Span(cells.fit(words, max(1, room - width(lead) - 1)).rstrip(), style)]
+        return
     sign = category(one.new.category)
     lead = [Span(" "), sign.span, Span(f" {safe_text.one_line(one.new.label, 40)} ", "ink bold")]
     note = [Span(f" word diff  −{gone} ", "del"), Span(f"+{come} words ", "add")]

@@ -55,6 +55,28 @@ def test_what_is_said_of_stripped_thinking_fits_its_column(room: int) -> None:
     assert "earlier thinking was taken out" in row and "…" not in row and len(row) == room
 
 
+def told(one: Missed) -> str:
+    return "\n".join(plain(line) for line in misses.detail(one, [one], 118, 30))
+
+
+def test_less_that_was_read_than_both_requests_have_in_common_is_explained() -> None:
+    far = told(miss(136, STRIPPED, 1.8, read=13_600, shared=81_737))
+    assert "differ from token 81,737 on; the cache entry before that ended at 13.6k." in far
+    assert "no entry before it" in told(miss(136, STRIPPED, 1.8, read=0, shared=81_737))
+    assert "differ from token 13,641 on. 87.5k" in told(miss(136, STRIPPED, 1.8))
+
+
+def test_blocks_that_have_nothing_in_common_are_not_compared_word_by_word() -> None:
+    call = PartingBlock("tool_call", "read_file b.txt", '{"path":"b.txt"}')
+    result = PartingBlock("tool_result", "read_file a.txt", "line 0 of a\n" * 40)
+    other = PartingBlock("tool_call", "run", "npm install --save-dev everything anew")
+    for new in (result, other):
+        said = told(miss(5, STRIPPED, 0.1, old=call, new=new))
+        assert "word diff" not in said
+        assert "read_file b.txt" in said and "−" in said and new.label in said and "+" in said
+    assert "word diff" in told(miss(5, STRIPPED, 0.1, old=OLD, new=NEW))
+
+
 FOUND = Misses(
     (
         miss(9, TTL, 1.86),
