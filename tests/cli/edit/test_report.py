@@ -140,9 +140,7 @@ def test_no_secret_is_in_it(ctxtui: Run, secret: Path) -> None:
 def test_a_title_that_a_memory_file_begins_shows_no_half_of_a_secret(ctxtui: Run, tmp_path: Path, before: int) -> None:
     key = "sk-ant-api03-" + "q1W2" * 20
     words = f"# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\n{'x' * before} {key}\n</INSTRUCTIONS>"
-    said = [
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": one}]} for one in (words, "hi")
-    ]
+    said = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": one}]} for one in (words,)]
     path = tmp_path / "body.json"
     path.write_text(json.dumps({"model": "gpt-5", "input": said}), encoding="utf-8")
     shown = ctxtui("show", path, "--json").json

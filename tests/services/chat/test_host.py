@@ -285,12 +285,13 @@ async def test_what_was_in_flight_comes_back(tmp_path: Path) -> None:
             await made.say("zero")
             made.host.feed(ev.UserSaid("tell"))
             await made.until(lambda: len(made.moments(mo.PieceReceived)) > 3)
-            await asyncio.sleep(0.1)
-            writer = made.host.writer
-            assert writer is not None and writer.wait(5)
-            id_ = made.host.session.about.id
-            kinds = {event.kind for event in in_flight(database(tmp_path), id_)}
-            assert {"said", "sent", "heard"} <= kinds
+            id_, writer = made.host.session.about.id, made.host.writer
+
+            def written() -> set[str]:
+                assert writer is not None and writer.wait(5)
+                return {event.kind for event in in_flight(database(tmp_path), id_)}
+
+            await made.until(lambda: {"said", "sent", "heard"} <= written())
             copy = tmp_path / "copy"
             copy.mkdir()
             with Store.open(database(tmp_path)) as store:
