@@ -33,9 +33,7 @@ from tests.one_truth.test_every_figure import SAMPLES
 from tests.sampling import few
 
 _WORD = re.compile(r"[\w@~./:+-]{7,120}")
-_NAMES = frozenset(
-    "signature type id tool_use_id call_id data encrypted_content name role media_type mimeType".split()
-)
+_NAMES = frozenset("signature type id tool_use_id call_id data encrypted_content name role media_type mimeType".split())
 """Members that are no text of the conversation."""
 
 
