@@ -33,7 +33,7 @@ from tests.one_truth.test_every_figure import SAMPLES
 from tests.sampling import few
 
 _WORD = re.compile(r"[\w@~./:+-]{7,120}")
-_NAMES = frozenset({"signature", "type", "id", "tool_use_id", "call_id", "data", "encrypted_content", "name", "role"})
+_NAMES = frozenset("signature type id tool_use_id call_id data encrypted_content name role media_type mimeType".split())
 """Members that are no text of the conversation."""
 
 
@@ -53,7 +53,9 @@ def words(block: Block) -> set[str]:
     """Paths, ids and numbers of a block."""
     if block.kind == HEADER:
         return set()
-    found = (word.strip(".:/+-~@") for word in _WORD.findall(" ".join(texts(json.loads(block.body)))))
+    # The names of a tool and of what it takes stand in its definition, however short that is.
+    said = block.body.decode() if block.kind in ("tool", "function") else " ".join(texts(json.loads(block.body)))
+    found = (word.strip(".:/+-~@") for word in _WORD.findall(said))
     return {word for word in found if len(word) >= 7 and re.search(r"[\d/_]", word)}
 
 

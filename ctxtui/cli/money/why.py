@@ -16,6 +16,7 @@ from msgspec import to_builtins
 from ctxtui.analysis.cache import missed
 from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.money.bill import PARTS
+from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import SessionName, config_of, without_edits
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
@@ -135,7 +136,7 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
         "subagents_share": paid.subagents,
-        "cures": [{**to_builtins(cure), "words": bill.cure_words(cure)} for cure in bill.worthwhile(what)],
+        "cures": [_cure(cure) for cure in bill.worthwhile(what)],
         "ahead": advice_fields(what.ahead, name),
         "time": [row._asdict() for row in what.times],
         "sessions": what.sessions,
@@ -159,6 +160,11 @@ _CAUSES = {
     missed.UNKNOWN: "",
 }
 """What a rewrite's cause is called here, where it has another name than in ``cache --json``."""
+
+
+def _cure(cure: Cure) -> dict[str, Any]:
+    members = {key: value for key, value in to_builtins(cure).items() if key != "edits"}
+    return {**members, "words": bill.cure_words(cure)}
 
 
 def _rewrite(one: missed.Missed) -> dict[str, Any]:
