@@ -37,6 +37,7 @@ __all__ = [
     "uncached",
 ]
 
+_NOTHING: Final = Usage.nothing()
 _PRICED_BY: Final = (
     "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations", ANSWER_LEAST,
     IN_ALL, "tool_usage", "serviceTier", "performanceConfig", "fallback_credit",
@@ -197,8 +198,11 @@ def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
 def further_usage(call: Call) -> Usage:
     """What the model of `call` used in passes other than the one that answered (facts §1: top-level totals leave
     compaction out). Passes of other models are calls of their own."""
-    own = (one.usage for one in further_passes(call.extra) if plain_id(one.model or call.model) == plain_id(call.model))
-    return sum(own, Usage.nothing())
+    passes = further_passes(call.extra)
+    if not passes:
+        return _NOTHING
+    own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))
+    return sum(own, _NOTHING)
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:

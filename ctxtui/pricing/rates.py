@@ -83,7 +83,7 @@ def rates(
     if "claude" not in model.lower():
         terms = terms._replace(us=False)
     if row and row.input is not None:
-        return _on_terms(_of_row(row, table.version), terms, known=False, fast=table.fast_times(model))
+        return _on_terms(_of_row(row, table.version), terms, known=False, table=table, model=model)
     return _of_library(row.like if row else model, provider, _day(at), length, terms, table)
 
 
@@ -105,9 +105,12 @@ def _of_row(row: Override, version: str) -> Rates:
     )
 
 
-def _on_terms(standard: Rates, terms: Terms, *, known: bool, fast: float | None) -> Rates:
-    """`standard` on other terms by the providers' published multiples; `known`: the table has told batch and speed;
-    `fast`: what fast mode of the model costs, times the standard rate (None: it has none)."""
+def _on_terms(standard: Rates, terms: Terms, *, known: bool, table: PriceTable, model: str) -> Rates:
+    """`standard` on other terms by the providers' published multiples; `known`: the library has told batch and
+    speed."""
+    if terms == STANDARD:
+        return standard
+    fast = table.fast_times(model) if terms.fast else None
     factor = US_ONLY if terms.us else 1.0
     lacks: tuple[str, ...] = ("inference_geo",) if terms.elsewhere else ()
     if not known:
@@ -139,7 +142,7 @@ def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, 
             continue
         own = _rates_at(name, maker, day, step, terms) if terms.context else standard
         known = own is not None and own != standard
-        return _on_terms(own if known and own else standard, terms, known=known, fast=table.fast_times(name))
+        return _on_terms(own if known and own else standard, terms, known=known, table=table, model=name)
     return None
 
 

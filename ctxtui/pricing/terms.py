@@ -60,8 +60,8 @@ def searches_of(extra: Mapping[str, Json]) -> int:
     said = told_of(extra)
     for place, name in (("server_tool_use", "web_search_requests"), ("tool_usage", "web_search")):
         used = said.get(place)
-        count = used.get(name) if isinstance(used, Mapping) else None
-        count = count.get("num_requests") if isinstance(count, Mapping) else count
+        count = used.get(name) if isinstance(used, dict) else None
+        count = count.get("num_requests") if isinstance(count, dict) else count
         if isinstance(count, int) and 0 < count < _MOST:
             return count
     return 0
@@ -70,4 +70,4 @@ def searches_of(extra: Mapping[str, Json]) -> int:
 def told_of(extra: Mapping[str, Json]) -> Mapping[str, Json]:
     """What the record of a call says beyond `Call.usage`: the members of the report, and of the answer around it."""
     usage = extra.get("usage")
-    return {**usage, **extra} if isinstance(usage, Mapping) else extra
+    return {**usage, **extra} if isinstance(usage, dict) else extra

@@ -129,6 +129,8 @@ def pass_id(call: str, number: int) -> str:
 def further_passes(extra: Mapping[str, Json]) -> list[Pass]:
     """The passes of an answer, as `Call.extra` has them, but the one that answered."""
     listed = extra.get("iterations") or _dict(extra.get("usage")).get("iterations")
+    if not listed:
+        return []
     found = [
         Pass(str(one.get("type")), model if isinstance(model := one.get("model"), str) else "", usage)
         for one in map(_dict, _list(listed))

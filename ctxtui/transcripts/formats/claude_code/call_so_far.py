@@ -22,7 +22,7 @@ from ctxtui.core.call import (
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage
+from ctxtui.transcripts.formats.claude_code.message import ClaudeMessage, raw_parts
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, ApiResponse, Point, said_at
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit.timestamps import completed
@@ -69,6 +69,8 @@ class CallSoFar:
         if at is not None and (self.ended is None or at > self.ended):
             self.ended = at
         self._end = max(self._end, end)
+        if said.content:
+            self.answer.contents += (said.content,)
         before, usage = self.usage, later(self.usage, said.report.usage)
         if not (usage and "requestId" in self.extra and usage is before):
             self.extra = extra_of(record, said, self.extra)
@@ -115,9 +117,13 @@ def later(old: Usage | None, new: Usage | None) -> Usage | None:
 
 def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
     """`extra` with what the answer, whose end nobody reported so far, comes to at least."""
-    new = answer.blocks(tree, answer.weighed)
-    answer.least += sum(map(least_tokens, new))
-    answer.weighed += len(new)
+    if answer.contents:
+        blocks = {part.block.digest: part.block for raw in answer.contents for part in raw_parts(raw, None)}
+        answer.least = sum(map(least_tokens, blocks.values()))
+    else:
+        new = answer.blocks(tree, answer.weighed)
+        answer.least += sum(map(least_tokens, new))
+        answer.weighed += len(new)
     return {**extra, ANSWER_LEAST: answer.least} if answer.least else extra
 
 

@@ -32,7 +32,8 @@ class ContentPart(Struct, frozen=True):
 
 
 class ClaudeMessage(Struct):
-    """The message of a record. `string`: its content is one string."""
+    """The message of a record. `string`: its content is one string; `content` is its JSON text where `parts` are an
+    outline of it."""
 
     role: str
     parts: list[ContentPart] = field(default_factory=list)
@@ -41,6 +42,7 @@ class ClaudeMessage(Struct):
     stop: str = ""
     report: Report = NO_REPORT
     string: bool = False
+    content: bytes = b""
 
 
 _NOTHING: Final = Raw(b"")
@@ -81,12 +83,13 @@ def said(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> 
         told = report(usage, bool(found.stop_reason)) if usage else NO_REPORT
         return ClaudeMessage(
             role,
-            _raw_parts(content, clean) if contexts or _is_open(record, told) else _outline(content),
+            raw_parts(content, clean) if contexts else _outline(content),
             id=found.id or "",
             model=intern(found.model or ""),
             stop=intern(found.stop_reason or ""),
             report=told,
             string=content[:1] == b'"',
+            content=b"" if contexts else content,
         )
     except msgspec.MsgspecError:
         head = {"role": found.role, "id": found.id, "model": found.model, "stop_reason": found.stop_reason}
@@ -94,23 +97,18 @@ def said(record: ClaudeRecord, clean: bool | None, *, contexts: bool = True) -> 
         return of_value(head | {name: canonical.loads(raw) for name, raw in parts.items() if raw}, record.type or "")
 
 
-def _is_open(record: ClaudeRecord, told: Report) -> bool:
-    """Whether the end of an answer is not reported: what is recorded of it says how long it is at least."""
-    return record.type == "assistant" and not (told.usage and told.usage.output_final)
-
-
 def _outline(raw: bytes) -> list[ContentPart]:
     """The parts of a content's JSON text without what they say, but for texts and the calls of tools that spawn
     subagents. A block that is not made of what it says has no digest."""
     if raw[:1] != b"[":
-        return _raw_parts(raw, None)
+        return raw_parts(raw, None)
     found = []
     for part in _typed.decode(raw):
         kind = part.type or "text"
         if kind == "text":
             body = b'{"type":"text","text":' + (bytes(part.text) or b"null") + b"}"
         elif kind == "tool_use" and b'"prompt"' in raw:
-            return _raw_parts(raw, None)
+            return raw_parts(raw, None)
         else:
             body = b"{}"
         found.append(_paired(Block("", kind, body), part.id or "", part.tool_use_id or ""))
@@ -135,7 +133,7 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
     )
 
 
-def _raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
+def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
     """The parts of a content's JSON text; `clean` as in `said`."""
     first = raw[:1]
     if first == b'"':

@@ -58,7 +58,8 @@ class ApiResponse(Anchor):
     """One API response. `asked` is the point that its request ended at, `context` the context that it answers,
     `waiting` how many of its calls of tools have no result yet.
 
-    `weighed` of its blocks come to `least` tokens at least; the others wait until it matters.
+    `weighed` of its blocks come to `least` tokens at least; the others wait until it matters. `contents` are the JSON
+    texts of what is recorded of it, where its blocks are not made and its end is not reported.
     """
 
     id: str = ""
@@ -68,6 +69,7 @@ class ApiResponse(Anchor):
     waiting: int = 0
     weighed: int = 0
     least: int = 0
+    contents: tuple[bytes, ...] = ()
 
     def blocks(self, tree: Tree, start: int = 0) -> list[Block]:
         """The blocks of the answer, in order, from index `start` on, with the header before them where it has one."""

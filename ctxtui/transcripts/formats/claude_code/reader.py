@@ -139,8 +139,10 @@ class ClaudeCodeReader:
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
+        contexts = self._state.contexts
         for piece in pieces:
-            if isinstance(piece, FoundObject) and (piece.record is None or self._is_legible(piece.raw)):
+            # Without contexts, what is no UTF-8 is found where texts are read.
+            if isinstance(piece, FoundObject) and (piece.record is None or not contexts or is_utf8(piece.raw)):
                 events += self._record(piece)
                 continue
             for one in legible(piece) if isinstance(piece, FoundObject) else (piece,):
@@ -161,10 +163,6 @@ class ClaudeCodeReader:
         if isinstance(piece, Broken):
             events += self._state.told() + system_records.broken(self._state, piece, self._agent)
         return events
-
-    def _is_legible(self, raw: bytes) -> bool:
-        # What is no UTF-8 is in texts: reading them finds it, where they are read.
-        return not self._state.contexts or is_utf8(raw)
 
     def _belongs(self, record: ClaudeRecord) -> bool:
         if self._foreign is None and record.session_id:

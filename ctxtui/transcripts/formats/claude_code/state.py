@@ -53,18 +53,16 @@ class ClaudeState:
     other: Counter[str] = field(default_factory=Counter)
     order: int = 0
     clock: str | float | None = None
+    contexts: bool = field(init=False)
+    """Whether contexts are kept; else what calls used is all that is told."""
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
     """The answer of which records come in, and its thread: its call is told when they have come (`told`)."""
     bodies: BodyJoin = field(init=False)
     """Bodies of requests that the client wrote to files."""
 
-    @property
-    def contexts(self) -> bool:
-        """Whether contexts are kept; else what calls used is all that is told."""
-        return self.answers.contexts
-
     def __post_init__(self) -> None:
+        self.contexts = self.answers.contexts
         self.bodies = BodyJoin(self.tree, self.call_at, self._sessions, self._beside)
 
     def _sessions(self) -> Collection[str]:
