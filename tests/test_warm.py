@@ -84,7 +84,7 @@ def test_it_ends_with_its_launcher() -> None:
 
 
 def test_a_child_is_killed() -> None:
-    child = WarmChild("ctxtui.services.workers.counting_worker:make")
+    child = WarmChild("ctxtui.services.worker:host")
     child.kill()
     child.wait()
     assert gone(child.pid)

@@ -4,10 +4,9 @@ by whoever interrupts the turn."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.planned_write import PlannedWrite
@@ -16,11 +15,15 @@ from ctxtui.agent.tools.recall_tool import Known
 from ctxtui.agent.tools.registry import TOOLS, Toolbox
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.services.child_process import ChildGone, ChildProcess
-from ctxtui.services.workers.tool_worker import ToolWork
+from ctxtui.services.child_process import ChildGone
+from ctxtui.services.worker import Worker
 
 DEADLINE: Final = 60.0
 """Seconds that a call may take."""
+
+
+P = ParamSpec("P")
+Told = TypeVar("Told")
 
 
 class ToolProcess:
@@ -35,7 +38,7 @@ class ToolProcess:
     ) -> None:
         self._box = Toolbox(Workspace(root), (*TOOLS, *own), known)
         self._own = {tool.name for tool in own}
-        self._child = ChildProcess("ctxtui.services.workers.tool_worker:starter")
+        self._worker = Worker(_toolbox, str(root))
         self._deadline = deadline
         self._kept = tuple(own)
         self._known = known
@@ -52,7 +55,7 @@ class ToolProcess:
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
         """What `call` would write; or what the model is told where it cannot be done."""
-        return await self._ask(self._work(call)._replace(plan=True))
+        return await self._ask(Toolbox.plan, self._box.expanded(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
         """Do `call`, a write as it was `planned`. What goes wrong is the result."""
@@ -61,30 +64,30 @@ class ToolProcess:
             return self._box.run(call)
         if call.name in self._own:
             return await asyncio.to_thread(self._box.run, self._box.expanded(call))
-        done = await self._ask(self._work(call)._replace(planned=planned))
-        assert isinstance(done, ToolResult)
-        return done
+        return await self._ask(Toolbox.run, self._box.expanded(call), planned)
 
     async def close(self) -> None:
         """End the child."""
-        await asyncio.to_thread(self._child.close)
+        await asyncio.to_thread(self._worker.close)
 
-    def _work(self, call: ToolCall) -> ToolWork:
-        return ToolWork(str(self._box.workspace.root), self._box.expanded(call))
-
-    async def _ask(self, work: ToolWork) -> PlannedWrite | ToolResult:
+    async def _ask(
+        self, does: Callable[Concatenate[Toolbox, ToolCall, P], Told], call: ToolCall, *args: P.args, **named: P.kwargs
+    ) -> Told | ToolResult:
         async with self._turn:
-            asking = partial(self._child.ask, work, closed=self._child.closed)
+            asking = self._worker.prepared(does, call, *args, **named)
             try:
                 async with asyncio.timeout(self._deadline):
-                    done: PlannedWrite | ToolResult = await asyncio.to_thread(asking)
-                    return done
+                    return await asyncio.to_thread(asking)
             except TimeoutError:
-                self._child.close()
+                self._worker.stop()
                 told = f"stopped after {self._deadline:g} seconds; ask for less at once"
-                return ToolResult(work.call.id, told, is_error=True)
+                return ToolResult(call.id, told, is_error=True)
             except asyncio.CancelledError:
-                self._child.close()
+                self._worker.stop()
                 raise
             except ChildGone as error:
-                return ToolResult(work.call.id, f"the tool failed: {error}", is_error=True)
+                return ToolResult(call.id, f"the tool failed: {error}", is_error=True)
+
+
+def _toolbox(root: str) -> Toolbox:
+    return Toolbox(Workspace(root))

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.attach.otlp import address, headers_of
-from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.attach.otlp import Exporter, address, headers_of
+from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.worker import Worker
 
 EVERY: Final = 1.0
 """Seconds between looks at the recordings."""
@@ -42,12 +43,13 @@ class OtlpFeed:
     content: bool
     files: Callable[[], Sequence[Path]]
     said: Fed = field(default_factory=Fed)
-    _child: ChildProcess = field(default_factory=lambda: ChildProcess("ctxtui.services.attach.otlp_feed:make"))
+    _worker: Worker[FeedSender] = field(init=False)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread = field(init=False)
-    _begun: float = field(default_factory=time.time)
+    _begun: float = field(init=False, default_factory=time.time)
 
     def __post_init__(self) -> None:
+        self._worker = Worker(FeedSender, self.url, self.settings, self.content, self._begun)
         headers_of(address(self.url), self.settings, os.environ)
         self._thread = threading.Thread(target=self._work, name="ctxtui otlp", daemon=True)
         self._thread.start()
@@ -57,7 +59,7 @@ class OtlpFeed:
         self._stop.set()
         self._thread.join(seconds)
         late = self._thread.is_alive()
-        self._child.close()
+        self._worker.close()
         self._thread.join(seconds)
         missing = self.said.waiting + self.said.lost
         why = self.said.why or ("the collector took longer than ctxtui waits" if late else "")
@@ -71,51 +73,48 @@ class OtlpFeed:
         self._look()
 
     def _look(self) -> None:
-        files = [str(path) for path in self.files()]
+        files = list(self.files())
         if not files:
             return
         try:
-            self.said = self._child.ask((self.url, self.settings, self.content, files, self._begun))
-        except ChildGone as error:
+            self.said = self._worker.call(FeedSender.send, files)
+        except (ChildGone, CtxtuiError) as error:
             self.said = self.said._replace(why=str(error))
 
 
-def make() -> Callable[[tuple[str, Settings, bool, list[str], float]], Fed]:
-    """What the child answers with."""
-    from ctxtui.services.attach.otlp import Exporter
+class FeedSender:
+    """Reads recordings on, and sends their calls that began at `begun` or later; for a `Worker`."""
 
-    open_: dict[str, Loaded] = {}
-    told: set[tuple[str, str]] = set()
-    exporters: list[Exporter] = []
+    def __init__(self, url: str, settings: Settings, content: bool, begun: float) -> None:
+        self._exporter = Exporter(url, settings, content=content)
+        self._begun = begun
+        self._open: dict[Path, Loaded] = {}
+        self._told: set[tuple[Path, str]] = set()
 
-    def answer(request: tuple[str, Settings, bool, list[str], float]) -> Fed:
-        url, settings, content, files, begun = request
-        try:
-            exporter = exporters[0] if exporters else Exporter(url, settings, content=content)
-        except CtxtuiError as error:
-            return Fed(why=str(error))
-        exporters[:] = [exporter]
+    def send(self, files: Sequence[Path]) -> Fed:
+        """Send what is new in `files`."""
         trouble = ""
         for file in files:
             try:
-                loaded = open_.get(file)
-                if loaded is None:
-                    loaded = open_[file] = load(Path(file), own="")
-                else:
-                    loaded.take(loaded.fetch())
+                self._add(file)
             except CtxtuiError as error:
                 # A recording has no context before its first answer; its calls come with the next look.
                 trouble = str(error)
-                continue
-            session = loaded.session
-            new = [
-                call
-                for call in session.calls.values()
-                if (file, call.id) not in told and call.started is not None and call.started >= begun
-            ]
-            told.update((file, call.id) for call in new)
-            exporter.add(session, new, session.about.id or Path(file).stem)
+        exporter = self._exporter
         exporter.send()
-        return Fed(exporter.sent, exporter.waiting, exporter.lost, exporter.why or ("" if told else trouble))
+        return Fed(exporter.sent, exporter.waiting, exporter.lost, exporter.why or ("" if self._told else trouble))
 
-    return answer
+    def _add(self, file: Path) -> None:
+        loaded = self._open.get(file)
+        if loaded is None:
+            loaded = self._open[file] = load(file, own="")
+        else:
+            loaded.take(loaded.fetch())
+        session = loaded.session
+        new = [
+            call
+            for call in session.calls.values()
+            if (file, call.id) not in self._told and call.started is not None and call.started >= self._begun
+        ]
+        self._told.update((file, call.id) for call in new)
+        self._exporter.add(session, new, session.about.id or file.stem)

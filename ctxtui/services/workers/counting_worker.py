@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.block import Block
-from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.label_search import Cut
+from ctxtui.services.worker import Worker
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
@@ -21,77 +21,46 @@ Sent = list[tuple[str, bytes]]
 """Kinds and bodies of blocks."""
 
 
-class CountThese(NamedTuple):
-    """Asks for the features of blocks."""
-
-    card: ModelCard
-    blocks: Sent
-
-
-class CountWords(NamedTuple):
-    """Asks for the tokens of texts."""
-
-    card: ModelCard
-    texts: list[str]
-
-
-class LabelThese(NamedTuple):
-    """Asks for the labelled pieces of blocks, which come with their `categories`."""
-
-    card: ModelCard
-    labelling: Labelling
-    categories: list[str]
-    blocks: Sent
-
-
 class CountingWorker:
     """A `Bench`, and a bench for labels, whose work is done by a child process; in this one if the child dies at it."""
 
     def __init__(self) -> None:
-        self._child = ChildProcess("ctxtui.services.workers.counting_worker:make")
-        self._instead: LocalCounts | None = None
+        self._worker = Worker(LocalCounts)
         self.slow: set[str] = set()
         """Names of the label rules that took too long and are left out."""
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         """The features of each block."""
-        return [one for batch in _batches(blocks) for one in self._count(card, batch)]
+        found = (self._worker.anyhow(_features, card, _sent(batch)) for batch in _batches(blocks))
+        return [Features(*one) for some in found for one in some]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
         """The tokens of each of `texts`."""
-        answer = self._ask(CountWords(card, texts))
-        return self._instead.words(card, texts) if self._instead is not None else list(answer)
+        return self._worker.anyhow(LocalCounts.words, card, texts)
 
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:
         """The labelled pieces of each block, which comes with its category."""
-        left = iter([category for category, _ in blocks])
-        batches = _batches([block for _, block in blocks])
-        return [one for batch in batches for one in self._label(card, labelling, list(islice(left, len(batch))), batch)]
-
-    def _count(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
-        answer = self._ask(CountThese(card, _sent(blocks)))
-        if self._instead is not None:
-            return self._instead.features(card, blocks)
-        return [Features(*one) for one in answer]
-
-    def _label(self, card: ModelCard, labelling: Labelling, categories: list[str], blocks: list[Block]) -> list[Cut]:
-        answer = self._ask(LabelThese(card, labelling, categories, _sent(blocks)))
-        if self._instead is not None:
-            return self._instead.cuts(card, labelling, list(zip(categories, blocks, strict=True)))
-        found, self.slow = answer
-        return list(found)
-
-    def _ask(self, request: CountThese | CountWords | LabelThese) -> Any:
-        if self._instead is None:
-            try:
-                return self._child.ask(request)
-            except ChildGone:
-                self._instead = LocalCounts()
-        return None
+        found: list[Cut] = []
+        categories = iter([category for category, _ in blocks])
+        for batch in _batches([block for _, block in blocks]):
+            theirs = list(islice(categories, len(batch)))
+            cuts, self.slow = self._worker.anyhow(_cuts, card, labelling, theirs, _sent(batch))
+            found += cuts
+        return found
 
     def close(self) -> None:
         """End the child."""
-        self._child.close()
+        self._worker.close()
+
+
+def _features(here: LocalCounts, card: ModelCard, sent: Sent) -> list[tuple[float, ...]]:
+    return [tuple(one) for one in here.features(card, _taken(sent))]
+
+
+def _cuts(
+    here: LocalCounts, card: ModelCard, labelling: Labelling, categories: list[str], sent: Sent
+) -> tuple[list[Cut], set[str]]:
+    return here.cuts(card, labelling, list(zip(categories, _taken(sent), strict=True))), here.slow
 
 
 def _sent(blocks: list[Block]) -> Sent:
@@ -113,19 +82,3 @@ def _batches(blocks: list[Block]) -> Iterator[list[Block]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def make() -> Callable[[CountThese | CountWords | LabelThese], Any]:
-    """What the child answers with: the features of the blocks it is sent, or their labelled pieces."""
-    here = LocalCounts()
-
-    def answer(request: CountThese | CountWords | LabelThese) -> Any:
-        if isinstance(request, CountWords):
-            return here.words(request.card, request.texts)
-        blocks = _taken(request.blocks)
-        if isinstance(request, CountThese):
-            return [tuple(one) for one in here.features(request.card, blocks)]
-        asked = list(zip(request.categories, blocks, strict=True))
-        return here.cuts(request.card, request.labelling, asked), here.slow
-
-    return answer

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.search.index import fill, lacking
+from ctxtui.services.worker import Worker
 
 _LOWEST: Final = 19
 _EVERY: Final = 300.0
 """Seconds until it is looked whether there is more to index."""
-_FAILED: Final = -1
 
 
 class Filler:
@@ -27,41 +26,37 @@ class Filler:
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
-        self._cwd = cwd
         self._stop = Event()
-        self._child = ChildProcess("ctxtui.services.workers.index_worker:make")
+        self._worker = Worker(IndexFiller, settings, cwd)
 
     def run(self) -> None:
         """Index what is lacking, and what comes to rest later. Where there is no database none is made."""
         while not self._stop.is_set():
             if self._settings.index and database(self._settings.data_dir).exists():
                 try:
-                    if self._child.ask((self._settings, str(self._cwd))) == _FAILED:
-                        return
-                except ChildGone:
+                    self._worker.call(IndexFiller.fill)
+                except (ChildGone, CtxtuiError):
                     return
             self._stop.wait(_EVERY)
 
     def close(self) -> None:
         """No more."""
         self._stop.set()
-        self._child.close()
+        self._worker.close()
 
 
-def make() -> Callable[[tuple[Settings, str]], int]:
-    """What the child answers with: how many sessions it indexed, `_FAILED` where the database cannot be used."""
-    with suppress(OSError):
-        os.nice(_LOWEST)
-    parent = os.getppid()
+class IndexFiller:
+    """Fills the index with what only others leave of the processor; for a `Worker`."""
 
-    def answer(request: tuple[Settings, str]) -> int:
-        settings, cwd = request
-        shelf = SessionLibrary(settings, Path(cwd))
-        try:
-            units = lacking(settings, shelf.stored(shelf.glimpses()))
-            # A screen that was killed leaves its child behind: that ends after the session it is at.
-            return sum(1 for _ in fill(settings, units, lambda: os.getppid() != parent))
-        except CtxtuiError:
-            return _FAILED
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        self._settings, self._cwd = settings, cwd
+        with suppress(OSError):
+            os.nice(_LOWEST)
+        self._parent = os.getppid()
 
-    return answer
+    def fill(self) -> int:
+        """How many sessions were indexed. Raises `CtxtuiError` where the database cannot be used."""
+        shelf = SessionLibrary(self._settings, self._cwd)
+        units = lacking(self._settings, shelf.stored(shelf.glimpses()))
+        # A screen that was killed leaves its child behind: that ends after the session it is at.
+        return sum(1 for _ in fill(self._settings, units, lambda: os.getppid() != self._parent))

@@ -1,6 +1,5 @@
 """Reports on a whole session, each worked out in a process of its own: reading, counting and the price library take
-longer than a frame may. A further report is a row of `REPORTS`.
-"""
+longer than a frame may."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from ctxtui.core import edit_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
-from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
@@ -30,6 +29,7 @@ from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.worker import Worker
 
 T = TypeVar("T")
 Made = TypeVar("Made", covariant=True)
@@ -88,7 +88,6 @@ GROWTH: Final = Report("growth", _growth, "measures growth", "ctxtui growth says
 """How the context of a thread grew, and where that leads."""
 FINDINGS: Final = Report("findings", _findings, "looks for findings", "ctxtui findings says them without one")
 """What is the case in a thread up to a call, and what cures it (`findings_report` says which)."""
-REPORTS: Final[dict[str, Report[object]]] = {one.name: one for one in (MISSES, STATEMENT, GROWTH, FINDINGS)}
 
 
 def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
@@ -102,28 +101,14 @@ def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings
     here. Raises `CtxtuiError` where it cannot be read."""
     if loaded is not None:
         return kind.work(loaded, Named(), settings, kind.about)
-    process = ChildProcess("ctxtui.services.workers.session_report:make")
+    worker = Worker(locate, name, Path.cwd(), settings)
     try:
-        found: T | CtxtuiError = process.ask((kind.name, kind.about, name, str(Path.cwd()), settings))
+        return worker.call(_report, kind, settings)
     except ChildGone as error:
         raise CtxtuiError(f"the process that {kind.does} ended", way_out=kind.way_out) from error
     finally:
-        process.close()
-    if isinstance(found, CtxtuiError):
-        raise found
-    return found
+        worker.close()
 
 
-def make() -> Callable[[tuple[str, str, str, str, Settings]], object]:
-    """What the child answers with: the report of that name on the session called so, as meant in a folder; or why it
-    cannot be read."""
-
-    def answer(asked: tuple[str, str, str, str, Settings]) -> object:
-        kind, about, name, cwd, settings = asked
-        try:
-            found = locate(name, Path(cwd), settings)
-            return REPORTS[kind].work(open_named(found, settings), found, settings, about)
-        except CtxtuiError as error:
-            return CtxtuiError(error.message, place=error.place, way_out=error.way_out)
-
-    return answer
+def _report(found: Named, kind: Report[T], settings: Settings) -> T:
+    return kind.work(open_named(found, settings), found, settings, kind.about)

@@ -1,15 +1,13 @@
-"""Stats over all sessions, made in a process of its own of what is remembered of each."""
+"""Stats over all sessions, made of what is remembered of each."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.money.usage_stats import Stats
-from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.stat_changes import change_of
@@ -33,40 +31,23 @@ class StatsSoFar(NamedTuple):
     anew: str = ""
 
 
-class StatsWorker:
-    """Makes stats as often as it is asked; `close` ends it at once."""
+class StatsMaker:
+    """Makes stats as often as it is asked; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
-        self._asked = settings, str(cwd)
-        self._child = ChildProcess("ctxtui.services.workers.stats_worker:make")
+        self._settings, self._cwd = settings, cwd
+        self._kept: dict[SessionSummary, SessionSummary] = {}
+        self._used: dict[SessionSummary, SessionSummary] = {}
+        self._why: str | None = None
 
-    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar | None:
+    def stats(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """The stats as they are now, with rows by one of `stats.WAYS`, of the calls of the last `age` seconds (0: of
-        all), before and after a `change` in the user's words; for a worker thread. None where it was closed
-        meanwhile."""
-        try:
-            found: StatsSoFar = self._child.ask((*self._asked, by, age, change), closed=0)
-        except ChildGone:
-            return None
-        return found
-
-    def close(self) -> None:
-        """No more."""
-        self._child.close()
-
-
-def make() -> Callable[[tuple[Settings, str, str, float, str]], StatsSoFar]:
-    """What the child answers with."""
-    kept: dict[SessionSummary, SessionSummary] = {}
-    used: dict[SessionSummary, SessionSummary] = {}
-    why: list[str] = []
-
-    def answer(request: tuple[Settings, str, str, float, str]) -> StatsSoFar:
-        settings, cwd, by, age, change = request
-        known, left = known_so_far(settings, Path(cwd), kept)
-        if left and not why:
+        all), before and after a `change` in the user's words."""
+        settings, used = self._settings, self._used
+        known, left = known_so_far(settings, self._cwd, self._kept)
+        if left and self._why is None:
             # What is read is remembered anew: only at the beginning it shows.
-            why.append(why_anew(left, settings))
+            self._why = why_anew(left, settings)
         _read_usage(left, used, settings)
         known += [used[one] for one in left if one in used]
         known.sort(key=lambda one: one.mtime)
@@ -75,9 +56,7 @@ def make() -> Callable[[tuple[Settings, str, str, float, str]], StatsSoFar]:
         since = at - age if age else 0.0
         told = [(client_quotas.SOURCE, one) for one in client_quotas.kept(settings)]
         found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True, told=told)
-        return StatsSoFar(found, len(left), unread, why[0] if left else "")
-
-    return answer
+        return StatsSoFar(found, len(left), unread, (self._why or "") if left else "")
 
 
 def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSummary], settings: Settings) -> None:

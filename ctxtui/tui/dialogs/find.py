@@ -6,6 +6,7 @@ Commands of the search through all sessions.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import ClassVar
 
 from textual import on
@@ -13,7 +14,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.message import Message
 
-from ctxtui.services.workers.search_worker import SearchWorker
+from ctxtui.services.child_process import ChildGone
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.search_worker import EverySession
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.list_screen import overlay_bindings
@@ -90,7 +93,7 @@ class FindScreen(Commanded, Dialog[None]):
     AUTO_FOCUS = "#text"
     DEFAULT_CSS = "FindScreen { background: $background; } FindScreen Board { height: 1fr; }"
 
-    def __init__(self, everywhere: SearchWorker) -> None:
+    def __init__(self, everywhere: Worker[EverySession]) -> None:
         super().__init__()
         self.pane, self.words = HitPane(), LineEdit(id="text")
         self._everywhere = everywhere
@@ -145,10 +148,12 @@ class FindScreen(Commanded, Dialog[None]):
         wish, regex = self._wish, self._regex
 
         def work() -> None:
-            for step in self._everywhere.steps(text, regex):
-                if wish != self._wish:
-                    return
-                self.post_message(Stepped(wish, step))
+            # Where the process ends, what was found stays.
+            with suppress(ChildGone):
+                for step in self._everywhere.steps(EverySession.search, text, regex):
+                    if wish != self._wish:
+                        return
+                    self.post_message(Stepped(wish, step))
 
         self.run_worker(work, thread=True, group="find")
 

@@ -19,6 +19,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
+from ctxtui.services.worker import Worker
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
@@ -40,9 +41,9 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
     from ctxtui.services.attach import held_requests
-    from ctxtui.services.workers.ledger_worker import LedgerWorker
-    from ctxtui.services.workers.search_worker import SearchWorker
-    from ctxtui.services.workers.stats_worker import StatsWorker
+    from ctxtui.services.workers.ledger_worker import LedgerMaker
+    from ctxtui.services.workers.search_worker import EverySession
+    from ctxtui.services.workers.stats_worker import StatsMaker
     from ctxtui.views.glossary.spots import Spot
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
@@ -75,9 +76,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         *,
         first_run: bool = False,
         sought: Iterable[tuple[str, Iterable[str]]] = (),
-        find: Callable[[], SearchWorker] | None = None,
-        ledger: Callable[[], LedgerWorker] | None = None,
-        stats: Callable[[], StatsWorker] | None = None,
+        find: Callable[[], Worker[EverySession]] | None = None,
+        ledger: Callable[[], Worker[LedgerMaker]] | None = None,
+        stats: Callable[[], Worker[StatsMaker]] | None = None,
     ) -> None:
         super().__init__()
         self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
@@ -320,20 +321,20 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
     if new:
         welcomed(settings)
 
-    def find() -> SearchWorker:
-        from ctxtui.services.workers.search_worker import SearchWorker
+    def find() -> Worker[EverySession]:
+        from ctxtui.services.workers.search_worker import EverySession
 
-        return SearchWorker(settings, directory)
+        return Worker(EverySession, settings, directory)
 
-    def ledger() -> LedgerWorker:
-        from ctxtui.services.workers.ledger_worker import LedgerWorker
+    def ledger() -> Worker[LedgerMaker]:
+        from ctxtui.services.workers.ledger_worker import LedgerMaker
 
-        return LedgerWorker(settings, directory)
+        return Worker(LedgerMaker, settings, directory)
 
-    def stats() -> StatsWorker:
-        from ctxtui.services.workers.stats_worker import StatsWorker
+    def stats() -> Worker[StatsMaker]:
+        from ctxtui.services.workers.stats_worker import StatsMaker
 
-        return StatsWorker(settings, directory)
+        return Worker(StatsMaker, settings, directory)
 
     return HomeScreen(
         SessionLibrary(settings, directory),

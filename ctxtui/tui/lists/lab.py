@@ -13,7 +13,9 @@ from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
 from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.workers.lab_worker import LabProgress, LabWorker
+from ctxtui.services.child_process import ChildGone
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.lab_worker import LabProgress, OpenLab
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
@@ -178,7 +180,7 @@ class LabScreen(ListScreen[LabLine, LabWish]):
     LabScreen #curves { height: 1fr; }
     """
 
-    def __init__(self, worker: LabWorker) -> None:
+    def __init__(self, worker: Worker[OpenLab]) -> None:
         self._worker = worker
         self.what: SessionLab | None = None
         self._hidden: set[int] = set()
@@ -211,11 +213,11 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         self.pane.styles.height = min(rows + 2, max(5, self.size.height // 2))
 
     def _try(self, policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> None:
-        self._go(lambda: self._worker.steps(policies, caches, models))
+        self._go(lambda: self._worker.steps(OpenLab.steps, policies, caches, models))
 
     def seek(self) -> None:
         """Try everything among which the best is sought."""
-        self._go(self._worker.seek)
+        self._go(lambda: self._worker.steps(OpenLab.seek))
 
     def _go(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
         self.run_worker(self._steps(steps), thread=True, exclusive=True, group="lab")
@@ -228,9 +230,9 @@ class LabScreen(ListScreen[LabLine, LabWish]):
                     if worker.is_cancelled:
                         return
                     self.post_message(LabTold(step))
-            except CtxtuiError as error:
+            except (CtxtuiError, ChildGone) as error:
                 if not worker.is_cancelled:
-                    self.post_message(LabTold(None, str(error)))
+                    self.post_message(LabTold(None, _why(error)))
 
         return work
 
@@ -305,9 +307,9 @@ class LabScreen(ListScreen[LabLine, LabWish]):
 
         def work() -> None:
             try:
-                told = LabWritten(self._worker.written(index))
-            except CtxtuiError as error:
-                told = LabWritten(None, str(error))
+                told = LabWritten(self._worker.call(OpenLab.write, index))
+            except (CtxtuiError, ChildGone) as error:
+                told = LabWritten(None, _why(error))
             self.post_message(told)
 
         self.run_worker(work, thread=True, group="write")
@@ -373,3 +375,9 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         self.line.show([])
         self.set_focus(self.pane)
         self.line.can_focus = False
+
+
+def _why(error: CtxtuiError | ChildGone) -> str:
+    if isinstance(error, ChildGone):
+        return str(CtxtuiError("the process of the lab ended", way_out="ctxtui lab works without one"))
+    return str(error)

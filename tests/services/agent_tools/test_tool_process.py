@@ -15,7 +15,8 @@ import pytest
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.services.agent_tools.tool_process import ToolProcess
-from ctxtui.services.child_process import ChildGone, ChildProcess
+from ctxtui.services.child_process import ChildGone
+from ctxtui.services.worker import Worker
 
 SLOW = ToolCall("slow", "grep", {"pattern": "(a|aa)+$"})
 """Ten seconds of work: what its patience is."""
@@ -38,7 +39,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def child_of(made: ToolProcess) -> int:
-    process = made._child._process
+    process = made._worker.child._process
     assert process is not None
     return process.pid
 
@@ -105,7 +106,7 @@ async def test_a_tool_that_was_cancelled_on_its_way_is_not_done(root: Path) -> N
         async with tools(root) as made:
             task = asyncio.create_task(made.run(write))
             await asyncio.sleep(moment)
-            if made._child._process is not None:
+            if made._worker.child._process is not None:
                 # On a busy machine this sleep takes longer than the start.
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -115,17 +116,20 @@ async def test_a_tool_that_was_cancelled_on_its_way_is_not_done(root: Path) -> N
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             await asyncio.sleep(0.5)
-            assert not (root / "new.txt").exists() and made._child._process is None
+            assert not (root / "new.txt").exists() and made._worker.child._process is None
     assert on_its_way
 
 
 def test_a_request_that_a_close_came_before_is_not_asked() -> None:
-    child = ChildProcess("ctxtui.services.workers.tool_worker:starter")
-    closed = child.closed
-    child.close()
+    worker = Worker(str)
+    asking = worker.prepared(str.upper)
+    worker.stop()
     with pytest.raises(ChildGone):
-        child.ask("anything", closed=closed)
-    assert child._process is None
+        asking()
+    assert worker.child._process is None and worker.call(str.upper) == ""
+    worker.close()
+    with pytest.raises(ChildGone):
+        worker.call(str.upper)
 
 
 async def test_a_tool_that_dies_is_told_to_the_model(root: Path) -> None:

@@ -20,7 +20,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, table_for
 from ctxtui.services.counting.count_cache import Memory, counter_with_memory
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all, count_on, way
-from ctxtui.services.workers.counting_worker import CountingWorker, CountThese
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.counting_worker import CountingWorker
 from ctxtui.tokens.encode import TokenizerFailure
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
@@ -102,7 +103,7 @@ def test_a_child_that_dies_is_replaced_by_counting_here() -> None:
     apart = CountingWorker()
     try:
         apart.features(CARD, BLOCKS[:1])
-        process = apart._child._process
+        process = apart._worker.child._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -118,13 +119,13 @@ def test_a_child_that_cannot_start_says_so(cold_children: None) -> None:
 
 
 def test_a_child_ends_with_its_pipe(cold_children: None) -> None:
-    child = ChildProcess("ctxtui.services.workers.counting_worker:make")
-    child.ask(CountThese(CARD, []))
-    process = child._process
+    worker = Worker(LocalCounts)
+    worker.call(LocalCounts.features, CARD, [])
+    process = worker.child._process
     assert process is not None and process.stdin is not None
     process.stdin.close()
     assert process.wait(10) == 0
-    child.close()
+    worker.close()
 
 
 def test_the_counting_of_a_monster_leaves_the_process_alive() -> None:

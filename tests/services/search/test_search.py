@@ -17,7 +17,7 @@ from ctxtui.services.recordings.open import load
 from ctxtui.services.search import index
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
-from ctxtui.services.workers.index_worker import make
+from ctxtui.services.workers.index_worker import IndexFiller
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -159,9 +159,9 @@ def test_stored_sessions_are_searched_when_their_file_is_gone(shelf: SessionLibr
 def test_the_child_fills_what_rests_and_stops_where_it_was(shelf: SessionLibrary, tmp_path: Path) -> None:
     Store.open(database("")).close()
     settings = Settings(live_seconds=86_400)
-    answer = make()
+    filler = IndexFiller(settings, tmp_path)
     for one in sessions(shelf)[:2]:
         os.utime(one.path, (1e9, 1e9))
     rest = len([one for one in shelf.stored(shelf.glimpses()) if one.group == "samples"])
-    assert answer((settings, str(tmp_path))) == 2 + rest
-    assert answer((settings, str(tmp_path))) == 0
+    assert filler.fill() == 2 + rest
+    assert filler.fill() == 0

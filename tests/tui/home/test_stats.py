@@ -15,7 +15,8 @@ from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of
-from ctxtui.services.workers.stats_worker import StatsSoFar, StatsWorker
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.stats_worker import StatsMaker, StatsSoFar
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.lists.costs import stats as screen_of
 from ctxtui.tui.lists.costs.stats import StatsScreen
@@ -37,7 +38,7 @@ class Made:
         self.closed = False
         self.more: list[SessionSummary] = []
 
-    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
+    def attempt(self, method: object, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """The second time they are whole."""
         self.asked.append(by)
         known = OLD if len(self.asked) == 1 else [*OLD, *NEW, session("tools", "yz"), *self.more]
@@ -144,7 +145,7 @@ async def test_only_the_calls_of_the_last_days() -> None:
 class Missed:
     """Stats with a miss, of a session that is not counted."""
 
-    def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
+    def attempt(self, method: object, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """With a session of which only the usage is known."""
         spent = (CallSpent("a", 110, 100, 90, 1.0, started=1, marks=MISSED, lost=0.75),)
         known = SessionSummary(key="/w/known.jsonl", title="the dear one", known=True, spent=spent, cwd="/known")
@@ -182,27 +183,27 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
     folder.mkdir(parents=True)
     (folder / "0a1b2c3d-0000-4000-8000-000000000000.jsonl").write_bytes(parallel().dump())
     settings = load(()).settings
-    worker = StatsWorker(settings, tmp_path)
+    worker = Worker(StatsMaker, settings, tmp_path)
     try:
-        before = worker.ask("model")
+        before = worker.attempt(StatsMaker.stats, "model")
         assert before is not None and (before.left, before.unread, before.found.total.uncounted) == (1, 0, 1)
         used = before.found.total
         Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
         figured = [answer((one, settings)) for one in SessionLibrary(settings, tmp_path).glimpses()]
-        after = worker.ask("model")
+        after = worker.attempt(StatsMaker.stats, "model")
         assert after is not None and after.left == 0 and not after.found.total.uncounted
         assert (after.found.total.calls, after.found.total.usd) == (used.calls, used.usd)
         assert after.found.total.calls == sum(one.calls for one in figured if one.key.startswith(str(folder)))
     finally:
         worker.close()
-    assert worker.ask("model") is None
+    assert worker.attempt(StatsMaker.stats, "model") is None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_without_a_session_it_says_what_is_missing_and_what_to_do(size: tuple[int, int]) -> None:
     class Nothing(Made):
-        def ask(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
+        def attempt(self, method: object, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
             return StatsSoFar(stats_of([], 0.0, by=by), 0)
 
     app = App[None]()

@@ -13,7 +13,8 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
-from ctxtui.services.workers.ledger_worker import LedgerSoFar, LedgerWorker
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.ledger_worker import LedgerMaker, LedgerSoFar
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
 from ctxtui.tui.theme.theme import dress
@@ -32,7 +33,7 @@ class Made:
         self.asked = 0
         self.closed = False
 
-    def ask(self) -> LedgerSoFar:
+    def attempt(self, method: object) -> LedgerSoFar:
         """The second time it is whole."""
         self.asked += 1
         if self.asked == 1:
@@ -82,17 +83,17 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
     folder.mkdir(parents=True)
     (folder / "0a1b2c3d-0000-4000-8000-000000000000.jsonl").write_bytes(parallel().dump())
     settings = load(()).settings
-    worker = LedgerWorker(settings, tmp_path)
+    worker = Worker(LedgerMaker, settings, tmp_path)
     try:
-        before = worker.ask()
+        before = worker.attempt(LedgerMaker.ledger)
         assert before is not None and (before.left, before.found.sessions) == (1, 0)
         Memory(database(settings.data_dir), create=True).summary("", 0, 0.0, "")
         answer = make()
         for one in SessionLibrary(settings, tmp_path).glimpses():
             answer((one, settings))
-        after = worker.ask()
+        after = worker.attempt(LedgerMaker.ledger)
         assert after is not None and (after.left, after.found.sessions) == (0, 1)
         assert [tool.called for server in after.found.servers for tool in server.tools if tool.called]
     finally:
         worker.close()
-    assert worker.ask() is None
+    assert worker.attempt(LedgerMaker.ledger) is None

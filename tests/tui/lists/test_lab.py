@@ -11,7 +11,8 @@ from textual.pilot import Pilot
 
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open_by_name import locate, open_named
-from ctxtui.services.workers.lab_worker import LabWorker
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.lab_worker import OpenLab
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.lab import LabScreen
@@ -134,9 +135,9 @@ async def test_enter_opens_a_variant_as_a_session(source: HandMade) -> None:
 def test_the_child_says_what_is_wrong(tmp_path: Path) -> None:
     from ctxtui.core.errors import CtxtuiError
 
-    worker = LabWorker(str(tmp_path / "nothing.jsonl"), Settings())
+    worker = Worker(OpenLab, str(tmp_path / "nothing.jsonl"), tmp_path, Settings())
     try:
         with pytest.raises(CtxtuiError, match="no such file"):
-            list(worker.steps())
+            list(worker.steps(OpenLab.steps))
     finally:
         worker.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxtui.core.edit import Edit
@@ -92,7 +93,8 @@ class PoliciesController(EditController):
         if self.state.source.name == "-":
             self.say([Span("what came from standard input is not read again: ctxtui lab - tries it", "warn")])
             return
-        from ctxtui.services.workers.lab_worker import LabWorker
+        from ctxtui.services.worker import Worker
+        from ctxtui.services.workers.lab_worker import OpenLab
         from ctxtui.tui.lists.lab import OPEN, PLACE, LabScreen, LabWish
 
         def take(wish: LabWish | None) -> None:
@@ -109,7 +111,8 @@ class PoliciesController(EditController):
                 else:
                     self.say([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
 
-        self.access.push(LabScreen(LabWorker(self.state.source.name, self.state.source.settings)), take)
+        source = self.state.source
+        self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), take)
 
     def _place(self, scene: Scene, cache: str) -> None:
         """Stage the breakpoints that the strategy `cache` sets in the next request."""

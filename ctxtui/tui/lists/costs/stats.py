@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from textual import on
 from textual.widget import Widget
@@ -12,6 +12,8 @@ from textual.widget import Widget
 from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals.stat_changes import change_of
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.stats_worker import StatsMaker, StatsSoFar
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.line_edit import LineEdit
@@ -21,9 +23,6 @@ from ctxtui.views.lists.costs.stats import StatRow
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.workers.stats_worker import StatsSoFar, StatsWorker
 
 WAYS: Final = ("project", "model", "tool", "source", "client-version", "skill", "day", "week", "5-hours")
 """What rows can be made by."""
@@ -94,14 +93,14 @@ class ComparisonScreen(ListScreen[Metric, None]):
     leave: ClassVar[str] = "back"
     working: ClassVar[Spans] = (Span("comparing …", "dim"),)
 
-    def __init__(self, source: StatsWorker, change: str, age: float) -> None:
+    def __init__(self, source: Worker[StatsMaker], change: str, age: float) -> None:
         self._source, self._change, self._age = source, change, age
         self._last: StatsSoFar | None = None
         super().__init__()
 
     def load(self) -> Sequence[Metric]:
         """The figures that either side has."""
-        self._last = self._source.ask("", self._age, self._change) or self._last
+        self._last = self._source.attempt(StatsMaker.stats, "", self._age, self._change) or self._last
         found = self._last.found.comparison if self._last is not None else None
         return view.shown_metrics(found.metrics) if found is not None else ()
 
@@ -135,7 +134,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
     heading, none, again = "stats", view.NONE_YET, 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
-    def __init__(self, source: StatsWorker) -> None:
+    def __init__(self, source: Worker[StatsMaker]) -> None:
         self._source = source
         self._last: StatsSoFar | None = None
         self._way = self._age = 0
@@ -160,7 +159,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
     def load(self) -> Sequence[StatRow]:
         """What is remembered of every session."""
         by, age = self.by, self.age
-        found = self._source.ask("" if by in _NO_ROWS_BY else by, age)
+        found = self._source.attempt(StatsMaker.stats, "" if by in _NO_ROWS_BY else by, age)
         if found is not None and (by, age) == (self.by, self.age):
             self._last = found
         if self._last is None:

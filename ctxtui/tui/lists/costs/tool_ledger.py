@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ctxtui.analysis.money.tool_ledger import LedgerTool
-from ctxtui.services.workers.ledger_worker import LedgerSoFar, LedgerWorker
+from ctxtui.services.worker import Worker
+from ctxtui.services.workers.ledger_worker import LedgerMaker, LedgerSoFar
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.views.lists.costs import tool_ledger as view
@@ -37,7 +38,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
     heading, none, again = "tools of all sessions", "No session has a tool of an MCP server; t lists every tool.", 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
-    def __init__(self, source: LedgerWorker) -> None:
+    def __init__(self, source: Worker[LedgerMaker]) -> None:
         self._source = source
         self._last: LedgerSoFar | None = None
         self._every = False
@@ -45,7 +46,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def load(self) -> Sequence[LedgerRow]:
         """What is remembered of every session."""
-        self._last = self._source.ask() or self._last
+        self._last = self._source.attempt(LedgerMaker.ledger) or self._last
         return self._listed()
 
     def _listed(self) -> list[LedgerRow]:
