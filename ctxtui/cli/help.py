@@ -7,7 +7,10 @@ import click
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import help_text
 from ctxtui.cli.output import write
+from ctxtui.core import canonical
 from ctxtui.core.errors import NotFound
+from ctxtui.services.config.config import describe
+from ctxtui.services.config.policy_registry import every_policy
 
 
 @click.command("help")
@@ -24,8 +27,6 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
     elif words == ("exit-codes",):
         write(exit_codes.table())
     elif words == ("settings",):
-        from ctxtui.services.config.config import describe
-
         write(describe())
     elif words == ("policies",):
         write(_policies())
@@ -34,9 +35,6 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 
 
 def _policies() -> str:
-    from ctxtui.core import canonical
-    from ctxtui.services.config.policy_registry import every_policy
-
     told: list[str] = []
     for policy in every_policy().values():
         told.append(f"{policy.name:<20} {policy.about}")

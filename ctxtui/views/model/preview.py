@@ -10,6 +10,7 @@ from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads, text_of
 from ctxtui.core.category import CATEGORIES
+from ctxtui.views.model.test_verdict import verdict
 from ctxtui.views.text import safe_text
 
 _UNWRAPPED: Final = 1 << 18
@@ -161,9 +162,6 @@ def _shell(words: list[str]) -> str:
 
 def _result(got: BlockContent) -> tuple[str, bool]:
     """A result's line, and whether it says that something failed."""
-    # Imported here: its patterns take longer to compile than the first frame has.
-    from ctxtui.views.model.test_verdict import verdict
-
     text, failed = _output(got.text)
     said = verdict(text)
     if said:
