@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import pytest
 
-if TYPE_CHECKING:
-    from ctxtui.analysis.money.limits import Figures
-    from ctxtui.services.attach.in_process import InProcessRecording
+import ctxtui
+from ctxtui.analysis.money.limits import Figures, Limits
+from ctxtui.services.attach.in_process import InProcessRecording
+from ctxtui.services.library import limit_checks
 
 
 class ContextCheck(Protocol):
@@ -48,8 +49,6 @@ class ContextCheck(Protocol):
 @pytest.fixture
 def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessRecording]:
     """Records what the test asks models, into its own folder; `path` is the recording (see `ctxtui.record`)."""
-    import ctxtui
-
     with ctxtui.record(session=request.node.name, folder=tmp_path) as recording:
         yield recording
 
@@ -74,9 +73,6 @@ def _check(
     tolerance: float | str = 0.05,
 ) -> Figures:
     __tracebackhide__ = True
-    from ctxtui.analysis.money.limits import Limits
-    from ctxtui.services.library import limit_checks
-
     limits = Limits(
         max_context=None if max_context is None else limit_checks.amount(str(max_context), "max_context"),
         max_block_chars=None

@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from cryptography import x509
-    from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _LIFE: Final = timedelta(days=7)
 """How long its certificates are good: longer than any run."""
@@ -26,11 +28,6 @@ class LocalAuthority:
     """An authority of this run. `certificate` is what a program has to trust: public, in PEM."""
 
     def __init__(self, name: str = NAME, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        # Imported here: only a run with a forward proxy pays for it.
-        from cryptography import x509
-        from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.hazmat.primitives.serialization import Encoding
-
         self._name, self._now = name, now
         self._key = ec.generate_private_key(ec.SECP256R1())
         builder = self._begun(name, self._key.public_key())
@@ -58,11 +55,6 @@ class LocalAuthority:
         return known
 
     def _made(self, host: str) -> ssl.SSLContext:
-        from cryptography import x509
-        from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-        from cryptography.x509.oid import ExtendedKeyUsageOID
-
         key = ec.generate_private_key(ec.SECP256R1())
         builder = self._begun(host[:64], key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName([_name(host)]), critical=False)
@@ -78,8 +70,6 @@ class LocalAuthority:
         return context
 
     def _begun(self, subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-        from cryptography import x509
-
         now = self._now()
         return (
             x509.CertificateBuilder()
@@ -93,21 +83,14 @@ class LocalAuthority:
         )
 
     def _signed(self, builder: x509.CertificateBuilder) -> x509.Certificate:
-        from cryptography.hazmat.primitives.hashes import SHA256
-
         return builder.sign(self._key, SHA256())
 
 
 def _called(name: str) -> x509.Name:
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
-
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
 def _name(host: str) -> x509.GeneralName:
-    from cryptography import x509
-
     try:
         return x509.IPAddress(ip_address(host))
     except ValueError:

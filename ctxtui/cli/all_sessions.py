@@ -15,6 +15,8 @@ from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys, why_anew
+from ctxtui.services.library.totals.usage_pass import usage_pass
 from ctxtui.services.process_pool import processors
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
@@ -78,8 +80,6 @@ class AllSessions:
         self._known |= self._shelf.remembered(self._unread(), usage=True)
         unread = self._unread()
         if unread:
-            from ctxtui.services.library.totals.usage_pass import usage_pass
-
             with Working(f"reading what calls used{self._anew(unread)}") as work:
                 stored = self._shelf.figures([one for one in unread if not one.path], Event())
                 for one in chain(stored, usage_pass(unread, self._settings)):
@@ -103,8 +103,6 @@ class AllSessions:
 
     def _anew(self, unread: list[SessionSummary]) -> str:
         """What the line of progress adds where sessions are read again that did not change."""
-        from ctxtui.services.library.totals.summary_memory import why_anew
-
         return f" {why}" if (why := why_anew(unread, self._settings)) else ""
 
     def _unread(self) -> list[SessionSummary]:
@@ -125,8 +123,6 @@ def sessions_in_turn(
     """As `known_sessions`, one after the other, so that they need not all be held at once: what is not remembered is
     read first (and is remembered where that breaks off), then all are told of as they are remembered. Of those whose
     file was last written to before `since` (Unix seconds) none is read."""
-    from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys, why_anew
-
     shelf, every = _listed(settings, folder)
     there = remembered_keys(every, settings)
     every = sorted((one for one in every if one.key in there or one.mtime >= since - _DAY), key=lambda one: one.mtime)

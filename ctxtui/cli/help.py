@@ -8,7 +8,10 @@ from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import EDITS, OLDER, WHY, all_commands, help_text
 from ctxtui.cli.lazy_group import imported
 from ctxtui.cli.output import write
+from ctxtui.core import canonical
 from ctxtui.core.errors import NotFound
+from ctxtui.services.config.config import describe
+from ctxtui.services.config.policy_registry import every_policy
 
 
 @click.command("help", context_settings={"ignore_unknown_options": True})
@@ -28,8 +31,6 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
     elif words == ("exit-codes",):
         write(exit_codes.table())
     elif words == ("settings",):
-        from ctxtui.services.config.config import describe
-
         write(describe())
     elif words == ("policies",):
         write(_policies())
@@ -38,9 +39,6 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 
 
 def _policies() -> str:
-    from ctxtui.core import canonical
-    from ctxtui.services.config.policy_registry import every_policy
-
     told: list[str] = []
     for policy in every_policy().values():
         told.append(f"{policy.name:<20} {policy.about}")

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ctxtui.cli import progress
 from ctxtui.cli.exit_codes import ExitCode
+from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
 
 SCHEMA_VERSION: Final = 1
@@ -31,8 +32,6 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
 def _spelled(value: object) -> float | str:
     """A number that a recording spells in its own way, as a number; as its text where no number can hold it."""
-    from ctxtui.core.canonical import Number
-
     if not isinstance(value, Number):
         raise TypeError(f"{type(value).__name__} is no JSON value")
     found = float(value)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.services.config.settings import Settings
+
 if TYPE_CHECKING:
-    from ctxtui.services.config.settings import Settings
     from ctxtui.services.counting.counting import Counter
 
 SILENT: Final = 0.7

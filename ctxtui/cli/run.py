@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.cli import exit_codes
+from ctxtui.cli.agent.statusline import print_line
 from ctxtui.cli.commands import ENTRIES, OLDER
 from ctxtui.cli.exit_codes import ScreenCrash
 from ctxtui.cli.output import note, report_error
@@ -63,8 +64,6 @@ def _invoke(arguments: Sequence[str], as_json: bool) -> int:
             return open_screen(next(iter(arguments), None))
         if list(arguments) == ["statusline"]:
             # A client runs it after every message: without click, too.
-            from ctxtui.cli.agent.statusline import print_line
-
             return print_line()
         from ctxtui.cli.group import run_command
 

@@ -28,6 +28,7 @@ from ctxtui.services.library.glances import glance
 from ctxtui.services.recordings.body_folder import BESIDE, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find
 from ctxtui.services.recordings.known_projects import known_projects
+from ctxtui.store.store import Store
 from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import age
 
@@ -121,8 +122,6 @@ def _vocabularies() -> Iterator[DoctorFinding]:
 
 def _unusable(path: Path) -> CtxtuiError | None:
     """Why the database cannot be opened; None where it can, or is not made yet."""
-    from ctxtui.store.store import Store
-
     try:
         if path.exists():
             Store.open(path, readonly=True).close()

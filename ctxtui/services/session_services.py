@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
+from ctxtui.pricing.price import Cost
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, table_for
@@ -16,9 +15,6 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.study.study import Study
 from ctxtui.services.workers.counting_worker import CountingWorker
 from ctxtui.services.workers.pricing_worker import PricingWorker
-
-if TYPE_CHECKING:
-    from ctxtui.pricing.price import Cost
 
 
 class Helpers:

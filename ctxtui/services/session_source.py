@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
+from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -123,7 +124,6 @@ class SessionSource:
     def is_live(self, loaded: Loaded) -> bool:
         """Whether the recording was written to lately, or a running client owns it; a stored one: whether it is
         hosted now."""
-        from ctxtui.services.config.package_data import sample_paths
         from ctxtui.services.recordings.stored_session import StoredSession
 
         if isinstance(loaded, StoredSession):

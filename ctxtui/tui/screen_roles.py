@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from ctxtui.tui.messages import Aim
+
 if TYPE_CHECKING:
     from ctxtui.core.edit import Edit
-    from ctxtui.tui.messages import Aim
 
 
 @runtime_checkable

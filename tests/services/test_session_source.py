@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.services import session_source
 from ctxtui.services.config import package_data
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open import load
@@ -21,6 +22,6 @@ def test_a_sample_is_not_live_though_a_clone_has_just_written_it(
     for path in (sample, other):
         shutil.copyfile(package_data.sample_paths()[0], path)
         os.utime(path)
-    monkeypatch.setattr(package_data, "sample_paths", lambda: (sample,))
+    monkeypatch.setattr(session_source, "sample_paths", lambda: (sample,))
     live = [SessionSource(str(path), Settings()).is_live(load(path)) for path in (sample, other)]
     assert live == [False, True]

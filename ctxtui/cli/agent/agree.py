@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import Struct, field
@@ -19,14 +19,20 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.usage import Usage
+from ctxtui.pricing.price import price
+from ctxtui.services.chat import resending
+from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
+from ctxtui.services.chat.model_choice import choose as choose_model
+from ctxtui.services.chat.model_summary import wish_for
+from ctxtui.services.chat.resending import ResendQuote, WantedVariant
 from ctxtui.services.config.config import Config
+from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.lab.variants import policy_named
 from ctxtui.views.lists.resend import agreement_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.resending import ResendQuote, WantedVariant
 
 
 @click.command(
@@ -77,18 +83,12 @@ def agree(
 
 
 def _policies(names: Sequence[str]) -> list[WantedVariant]:
-    from ctxtui.services.chat.resending import WantedVariant
-    from ctxtui.services.config.policy_registry import every_policy
-    from ctxtui.services.lab.variants import policy_named
-
     known = every_policy()
     # As the lab reads them: with settings behind the name.
     return [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in names]
 
 
 def _models(names: Sequence[str]) -> list[WantedVariant]:
-    from ctxtui.services.chat.resending import WantedVariant
-
     return [WantedVariant(name=name, model=name) for name in names]
 
 
@@ -123,11 +123,6 @@ class Agreed(Struct, frozen=True, kw_only=True, dict=True):
 def agreed(name: str, asked: AgreeOptions, config: Config) -> Agreed:
     """Send the sampled calls of a session again. Raises `CtxtuiError`: nothing can be sent again, it could cost more
     than the budget."""
-    from ctxtui.pricing.price import price
-    from ctxtui.services.chat import resending
-    from ctxtui.services.counting.accounts import account
-    from ctxtui.services.counting.count_cache import counter_with_memory
-
     settings = config.settings
     loaded = opened(name, settings)
     chosen = choose(loaded.session, asked.thread)
@@ -171,10 +166,6 @@ def agreed(name: str, asked: AgreeOptions, config: Config) -> Agreed:
 
 
 async def _partner(model: str, base_url: str, config: Config) -> ChatModel:
-    from ctxtui.services.chat.chat_model import ModelChoice
-    from ctxtui.services.chat.model_choice import choose as choose_model
-    from ctxtui.services.chat.model_summary import wish_for
-
     wish = wish_for(model)
     if base_url:
         wish = ModelChoice(provider=wish.provider, model=model, base_url=base_url)

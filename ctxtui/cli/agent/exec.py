@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,12 +19,12 @@ from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.session import MAIN
+from ctxtui.services.attach.around import Around
 from ctxtui.services.attach.beside import split
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, answers_of, parted
+from ctxtui.services.attach.registry import program_of
 from ctxtui.services.config.paths import attached_dir, database
-
-if TYPE_CHECKING:
-    from ctxtui.services.attach.around import Around
-    from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
+from ctxtui.services.config.policy_registry import chosen_steps
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -87,10 +87,6 @@ def exec_(
     Example: ctxtui exec -- claude
     Example: ctxtui exec --hold -- codex
     """
-    from ctxtui.services.attach.around import Around
-    from ctxtui.services.attach.registry import program_of
-    from ctxtui.services.config.policy_registry import chosen_steps
-
     if not command and not print_env:
         raise WrongUse("no command is given", way_out="see `ctxtui exec --help`")
     if thread and not fork:
@@ -125,8 +121,6 @@ def exec_(
 
 def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     """The answers of the session that is forked. Raises `NotFound`, `BadConfig`."""
-    from ctxtui.services.attach.forking.recorded_answers import answers_of, parted
-
     name, number = parted(fork)
     # A client's own transcript may be called the same: what went by ctxtui is meant.
     own = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]

@@ -12,7 +12,9 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
+from ctxtui.services.attach.control import ask_all
 from ctxtui.services.attach.curated import AppliedEdits
+from ctxtui.services.attach.held_requests import decide
 from ctxtui.services.config.paths import attached_dir, database
 
 
@@ -43,9 +45,6 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
     Example: ctxtui hold on --over-usd 0.5
     Example: ctxtui hold --json
     """
-    from ctxtui.services.attach.control import ask_all
-    from ctxtui.services.attach.held_requests import decide
-
     folder = attached_dir()
     if (action == "answer") != bool(text):
         raise WrongUse("`answer` and --text go together", way_out='`ctxtui hold answer --text "..."`')

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from ctxtui.services.attach.hold_rules import rules_of
-
-if TYPE_CHECKING:
-    from ctxtui.services.attach.hold_rules import HoldRules
+from ctxtui.services.attach.hold_rules import HoldRules, rules_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 _RULES = ("tokens", "usd", "miss", "pattern")

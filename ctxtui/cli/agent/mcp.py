@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,17 +17,18 @@ from ctxtui.cli.context import config_of
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
+from ctxtui.services.chat.model_choice import USUAL, makers
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.config.paths import data_dir, log_dir
+from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.mcp.connection import ServerState
+from ctxtui.services.mcp.definition_size import DefinitionSizes, listed_in, sizes
 from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.views.text.safe_text import one_line
-
-if TYPE_CHECKING:
-    from ctxtui.services.mcp.definition_size import DefinitionSizes
 
 
 @click.group("mcp", invoke_without_command=True)
@@ -109,11 +110,6 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
     Example: ctxtui mcp size github --model claude-sonnet-5-5
     Example: ctxtui mcp size tools.json --json
     """
-    from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
-    from ctxtui.services.chat.model_choice import USUAL, makers
-    from ctxtui.services.counting.count_cache import counter_with_memory
-    from ctxtui.services.mcp.definition_size import listed_in, sizes
-
     config = config_of(context)
     definitions = listed_in(Path(what)) if _is_file(what) else asyncio.run(_asked(config, what))
     model = model or config.settings.model or USUAL["anthropic"]

@@ -14,6 +14,7 @@ from ctxtui.cli.agent.otlp_option import feeding, otlp_options
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.services.attach import standing, status_install
 from ctxtui.services.config.paths import attached_dir, database
 
 
@@ -46,8 +47,6 @@ def proxy(
     Example: ctxtui proxy --upstream gateway=https://llm.example.com/v1
     Example: ctxtui proxy status
     """
-    from ctxtui.services.attach import standing
-
     folder = attached_dir()
     if action == "off":
         return _off(folder, config_of(context).settings.data_dir, as_json)
@@ -81,8 +80,6 @@ def proxy(
 
 def _off(folder: Path, data: str, as_json: bool) -> int:
     """End the relay that stands, and take out what was installed. Raises `NotFound` where there is neither."""
-    from ctxtui.services.attach import standing, status_install
-
     removed = status_install.remove_everywhere(data)
     for file in removed:
         note(f"the status line is taken out: {file}")

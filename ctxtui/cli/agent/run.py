@@ -17,8 +17,10 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, tell, write, write_json
 from ctxtui.curation.policies.policy import Step
 from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import NAMES
 from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.headless.run import HeadlessRun
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.headless.run_options import Outcome as Known
 from ctxtui.views.text import safe_text
@@ -137,9 +139,6 @@ def run(
     Example: ctxtui run "which module reads Claude Code's files?" --max-rounds 20 --budget-usd 0.50
     Example: ctxtui run "fix the failing test" --allow write_file --allow run_command --json
     """
-    from ctxtui.services.chat.host import Host
-    from ctxtui.services.headless.run import HeadlessRun
-
     words = sys.stdin.read() if task == "-" else task
     if not words.strip():
         raise WrongUse("the task is empty", place="TASK")

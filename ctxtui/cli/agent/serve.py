@@ -24,6 +24,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.project.attachments import named_files
+from ctxtui.store.store import Store
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -245,8 +246,6 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 def recalled(name: str, settings: Settings) -> str:
     """What is kept under `name` by the newest session that has it. Raises `NotFound`."""
-    from ctxtui.store.store import Store
-
     path = database(settings.data_dir)
     if path.exists():
         with Store.open(path, readonly=True) as store:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.edit.curate import curated_from, emit, made
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
@@ -113,8 +114,6 @@ def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
 
 
 def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
-    from ctxtui.cli.edit.curate import curated_from, emit, made
-
     curation = curated_from(
         loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True
     )

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec import to_builtins
 
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
+from ctxtui.cli.inspect.growth import fields as growth_fields
 from ctxtui.cli.money.findings import fields as finding_fields
 from ctxtui.cli.output import note, report_error, write, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.curation.mask_rules import Level
+from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.library.report import masked
 from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.workers.session_studies import REPORT, ReportAsked
+from ctxtui.views.lists import findings as finding_view
+from ctxtui.views.lists import growth as growth_view
+from ctxtui.views.pages.report_page import ReportedSession, ReportPage, page
 from ctxtui.views.text import cells, numbers
 from ctxtui.views.text.span import Span
-
-if TYPE_CHECKING:
-    from ctxtui.curation.masking import Masker
-    from ctxtui.views.pages.report_page import ReportedSession, ReportPage
 
 _LEVELS = ("secrets", "personal", "text")
 _STDOUT = "-"
@@ -76,9 +80,6 @@ def report(
     as_json: bool,
 ) -> int:
     """Say what sessions came to."""
-    from ctxtui.curation.mask_rules import Level
-    from ctxtui.curation.masking import Masker
-
     settings = config_of(context).settings
     masker = Masker(mask_rules(), Level(mask))
     every = expanded(names, settings.clients)
@@ -105,8 +106,6 @@ def report(
 
 
 def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
-    from ctxtui.cli.inspect.growth import fields as growth_fields
-
     found = finding_fields(one.found, name)
     # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
     found["findings"] = [{key: value for key, value in each.items() if key != "edits"} for each in found["findings"]]
@@ -126,9 +125,6 @@ def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
 def _read(
     names: list[str], settings: Settings, masker: Masker, thread: str, number: int
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
-    from ctxtui.services.library.report import masked
-    from ctxtui.services.workers.session_studies import REPORT, ReportAsked
-
     found: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
     asked = ReportAsked(settings, thread, number)
@@ -144,9 +140,6 @@ def _read(
 def _page(
     found: list[ReportedSession], failed: list[tuple[str, CtxtuiError]], masker: Masker, most: int, level: str
 ) -> ReportPage:
-    from ctxtui.curation.masking import describe_report
-    from ctxtui.views.pages.report_page import ReportPage
-
     ordered = sorted(found, key=lambda one: (-(one.usd or 0.0), -one.growth.growth.carry))
     one = len(ordered) == 1
     title = ordered[0].title if one else f"{len(ordered):,} sessions"
@@ -164,9 +157,6 @@ def _page(
 
 
 def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bool) -> None:
-    from ctxtui.curation.masking import summarize_report
-    from ctxtui.views.pages.report_page import page
-
     data = page(what).encode("utf-8", "replace")
     if html == _STDOUT:
         sys.stdout.buffer.write(data)
@@ -178,9 +168,6 @@ def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bo
 
 
 def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -> None:
-    from ctxtui.views.lists import findings as finding_view
-    from ctxtui.views.lists import growth as growth_view
-
     painter, room = Painter(settings.glyphs), width()
     for one, name in zip(found, names if len(names) == len(found) else [""] * len(found), strict=True):
         usd = numbers.least(one.usd, one.partial) if one.usd is not None else "unknown cost"

@@ -16,6 +16,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.store import Store
 
 _LEVELS = ("secrets", "personal", "text")
 
@@ -45,8 +46,6 @@ MASKED: Final = "masked"
 @click.pass_context
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
     """Write a masked copy."""
-    from ctxtui.store.store import Store
-
     settings = config_of(context).settings
     session = opened(name, settings).session
     masker = Masker(mask_rules(), Level(mask))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 from msgspec import Struct
@@ -13,19 +13,18 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.edit.curate import curated_from, fields, lines
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
 from ctxtui.curation.asked_edits import asked as proposed
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.editing.curate import Curation
+from ctxtui.services.editing.named_blocks import NamedBlock, blocks_of, name_of, position_of
+from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text import numbers, safe_text
-
-if TYPE_CHECKING:
-    from ctxtui.services.editing.curate import Curation
-    from ctxtui.services.editing.named_blocks import NamedBlock
-    from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
-    from ctxtui.services.recordings.recording import Loaded
 
 _SHOWN: Final = 40
 """Blocks that are printed; JSON has all."""
@@ -98,22 +97,16 @@ class _Desk(Struct, frozen=True):
 
     @classmethod
     def of(cls, loaded: Loaded, thread: str, settings: Settings) -> _Desk:
-        from ctxtui.services.editing.overlay import SessionEdits
-
         edits, chosen = SessionEdits(loaded, settings), choose(loaded.session, thread).thread
         return cls(loaded, chosen, edits, edits.of(chosen), settings)
 
     def curated(self) -> Curation:
         """The next request under everything in force, with its price."""
-        from ctxtui.cli.edit.curate import curated_from
-
         return curated_from(self.loaded, (self.thread, 0), [], list(self.overlay.in_force), self.settings, after=True)
 
     def stage(self, asked: dict[str, tuple[str, ...]], author: str) -> tuple[list[tuple[str, str]], int]:
         """Stage what is `asked`, blocks by kind; the blocks that stay as they are, each with its reason, and how many
         edits were made. Raises `NotFound`, `Several`."""
-        from ctxtui.services.editing.named_blocks import position_of
-
         found = self.curated()
         left: list[tuple[str, str]] = []
         wanted: dict[str, Edit] = {}
@@ -156,15 +149,11 @@ class _Desk(Struct, frozen=True):
 
 
 def _named(found: Curation) -> list[NamedBlock]:
-    from ctxtui.services.editing.named_blocks import blocks_of
-
     tree, names = found.session.tree, Names(found.session.tree)
     return blocks_of(found, [names.label(tree[node]) for node in found.context.nodes])
 
 
 def _print(desk: _Desk, found: Curation, listed: Sequence[NamedBlock]) -> None:
-    from ctxtui.cli.edit.curate import lines
-
     for one in listed[:_SHOWN]:
         mark = "pinned" if one.pinned else "edited" if one.changed else ""
         label = safe_text.one_line(one.label, 80)
@@ -190,8 +179,6 @@ def _staged_lines(desk: _Desk, found: Curation) -> Iterator[str]:
 
 
 def _target_names(found: Curation, edit: Edit) -> list[str]:
-    from ctxtui.services.editing.named_blocks import name_of
-
     places = [found.context.find(target) for target in edit.targets]
     return [name_of(found.context, at) for at in places if at is not None]
 
@@ -199,8 +186,6 @@ def _target_names(found: Curation, edit: Edit) -> list[str]:
 def _fields(
     desk: _Desk, found: Curation, left: list[tuple[str, str]], listed: Sequence[NamedBlock] | None
 ) -> dict[str, Any]:
-    from ctxtui.cli.edit.curate import fields
-
     price = fields(found, (), (), b"", "")
     applied = {edit.id for edit in desk.overlay.applied}
     own: dict[str, Any] = {

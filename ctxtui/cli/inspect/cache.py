@@ -9,9 +9,15 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
+from ctxtui.cli.inspect.cache_markers import markers_fields, markers_text
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, width
 from ctxtui.cli.progress import counting
+from ctxtui.services.editing.next_request import coming_of
+from ctxtui.services.library.preflight import placings
+from ctxtui.services.workers.session_report import missed
+from ctxtui.views.inspector.next_call import sentence
+from ctxtui.views.lists import misses
 from ctxtui.views.text.span import Span
 
 
@@ -29,8 +35,6 @@ from ctxtui.views.text.span import Span
 @click.pass_context
 def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> None:
     """Why the cache missed."""
-    from ctxtui.services.workers.session_report import missed
-
     settings = config_of(context).settings
     loaded = opened(name, settings)
     if markers:
@@ -42,9 +46,6 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     if as_json:
         write_json(_fields(found, coming, loaded.session.about.id or loaded.name))
         return
-    from ctxtui.views.inspector.next_call import sentence
-    from ctxtui.views.lists import misses
-
     painter, room = Painter(settings.glyphs), width()
     painter.line([*misses.head(found), *([] if not found.calls else [_gap(), *misses.foreseen(found)])])
     table = misses.table(found.found)
@@ -57,9 +58,6 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
 
 
 def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
-    from ctxtui.cli.inspect.cache_markers import markers_fields, markers_text
-    from ctxtui.services.library.preflight import placings
-
     with counting(settings, "trying other cache markers") as counter:
         found = placings(loaded.session, counter, settings)
     if as_json:
@@ -75,8 +73,6 @@ def _gap() -> Any:
 
 
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
-    from ctxtui.services.editing.next_request import coming_of
-
     if not loaded.session.calls:
         return None
     chosen = choose(loaded.session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,15 +14,12 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
-from ctxtui.services.library.growth import growth_report
+from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases as phase_view
 from ctxtui.views.text.span import Span, plain
-
-if TYPE_CHECKING:
-    from ctxtui.services.library.growth import GrowthReport
 
 _ROWS = 40
 _CHART = 12

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from ctxtui.analysis.lab.report import SessionLab
+from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.lab.lab_json import lab_fields
@@ -25,6 +26,7 @@ from ctxtui.services.lab.variants import own_models, variants
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 from ctxtui.views.lists import lab as views
+from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, plain
 
@@ -142,8 +144,6 @@ def _agree(
     as_json: bool,
 ) -> int:
     """What `ctxtui agree` does, which needs a model."""
-    from ctxtui.cli.agent.agree import agree
-
     if len(names) != 1 or budget_usd is None:
         raise click.UsageError("--agree asks a model about one recording, and needs --budget-usd", context)
     context.invoke(
@@ -162,8 +162,6 @@ def _agree(
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    from ctxtui.views.pages.lab_page import lab_page
-
     masker = Masker(mask_rules(), Level("personal"))
     write_private(path, lab_page(found, masker.line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")

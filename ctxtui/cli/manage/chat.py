@@ -16,6 +16,7 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.continue_from import host_of_named
 from ctxtui.services.chat.model_choice import NAMES, choose
 from ctxtui.services.config.config import Config
+from ctxtui.tui.start import make_chat
 
 
 @click.command("chat")
@@ -64,8 +65,6 @@ def chat(
     if as_json:
         _told(wish, config_of(context))
         return None
-    from ctxtui.tui.start import make_chat
-
     need_terminal(None, config_of(context).settings)
     return run_app(lambda: make_chat(wish, config_of(context), Path.cwd(), tools=tool_files))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +20,7 @@ from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load, load_stream
 from ctxtui.services.recordings.open_by_name import STREAM
-
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
+from ctxtui.store.store import Store
 
 
 @click.command("import")
@@ -40,8 +38,6 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
     Example: ctxtui import session.jsonl
     """
     config = config_of(context)
-    from ctxtui.store.store import Store
-
     done: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     with Store.open(database(config.settings.data_dir)) as store:

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,16 +15,14 @@ from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.offline.faults import Faults, parse
 from ctxtui.offline.http.exchange_log import ExchangeLog
+from ctxtui.offline.http.hosting import RunningProvider, serving
+from ctxtui.offline.http.server import Seen, Server
 from ctxtui.offline.limits import RateLimits
 from ctxtui.offline.local.servers import Local, LocalModel
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.script import Script, parse_script
 from ctxtui.services.chat.offline_provider import playback_of
-
-if TYPE_CHECKING:
-    from ctxtui.offline.http.hosting import RunningProvider
-    from ctxtui.offline.http.server import Seen, Server
 
 PORT = 4010
 WINDOW = 4096
@@ -97,8 +94,6 @@ def offline(
         raise click.UsageError("--thread needs --play", context)
     if script is not None and play is not None:
         raise click.UsageError("--play and --script exclude each other", context)
-    from ctxtui.offline.http.server import Server
-
     provider = Provider(seed=seed, limits=RateLimits(requests=rpm, enforced=True) if rpm else RateLimits())
     provider.playback = _answers(context, play, thread, script)
     armed = Faults([parse(fault) for fault in faults], seed)
@@ -130,8 +125,6 @@ def _answers(context: click.Context, play: str | None, thread: str, script: Path
 
 
 async def _serve(server: Server, port: int, as_json: bool) -> None:
-    from ctxtui.offline.http.hosting import serving
-
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

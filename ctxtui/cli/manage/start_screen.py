@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.cli.context import named
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
 from ctxtui.cli.output import note
 from ctxtui.services.config.config import hand_on, load
@@ -29,8 +30,6 @@ def need_terminal(name: str | None, settings: Settings) -> None:
     """Raise `WrongUse` where there is no screen; it says what does without. What does not exist is said first."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         if name is not None:
-            from ctxtui.cli.context import named
-
             named(name, settings, say=False)
         what = "ctxtui sessions" if name is None else f"ctxtui show {name}"
         raise WrongUse("the screen needs a terminal", way_out=f"in a pipe or script use `{what}`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,11 +15,14 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
+from ctxtui.services.agent_tools.agent_tools import wanted_of
+from ctxtui.services.chat.context_files import ContextFiles
+from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.chat.opening import opening
+from ctxtui.services.project.model_window import model_window
+from ctxtui.services.project.progress import ReadingProgress
+from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, analysed
 from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
-
-if TYPE_CHECKING:
-    from ctxtui.services.project.report import CountedProject, RunReport
 
 
 @click.command(
@@ -49,13 +52,6 @@ def budget(
     context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], hub: bool, as_json: bool
 ) -> None:
     """Lay out a model's window before a run."""
-    from ctxtui.services.agent_tools.agent_tools import wanted_of
-    from ctxtui.services.chat.context_files import ContextFiles
-    from ctxtui.services.chat.model_choice import usual_model
-    from ctxtui.services.project.model_window import model_window
-    from ctxtui.services.project.progress import ReadingProgress
-    from ctxtui.services.project.report import RunPlan, analysed
-
     config = config_of(context)
     begins, files = opening(), ContextFiles(config, path)
     kept, name = files.memory_for(task), model or usual_model(config.settings, os.environ)

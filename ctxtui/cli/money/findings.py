@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.lab.proof import Proof
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
-
-if TYPE_CHECKING:
-    from ctxtui.analysis.findings.priced import PricedFinding
-    from ctxtui.analysis.lab.proof import Proof
-    from ctxtui.services.library.findings import Findings
+from ctxtui.services.counting.accounts import account
+from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.views.lists import findings as views
 
 
 @click.command(
@@ -42,9 +42,6 @@ def findings(
     context: click.Context, name: str, number: int | None, thread: str, horizon: int | None, as_json: bool
 ) -> None:
     """What is the case in a session."""
-    from ctxtui.services.counting.accounts import account
-    from ctxtui.services.library.findings import findings_of
-
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
     loaded = opened(name, settings)
@@ -55,8 +52,6 @@ def findings(
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})
         return
-    from ctxtui.views.lists import findings as views
-
     painter = Painter(settings.glyphs)
     painter.lines(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
     for line in views.lines(found, name, width()):
@@ -80,8 +75,6 @@ def fields(found: Any, name: str) -> dict[str, Any]:
 
 
 def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
-    from ctxtui.views.lists import findings as views
-
     about, moment, rest = one.finding, one.moment, one.rest
     return {
         "kind": about.kind,

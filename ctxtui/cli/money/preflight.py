@@ -16,6 +16,9 @@ from ctxtui.cli.progress import counting
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.editing.advice import searched
+from ctxtui.services.library.preflight import preflight as look_ahead
+from ctxtui.services.library.preflight import smallest
 from ctxtui.views.lists.preflight import cure, lines
 from ctxtui.views.lists.preflight import helps as help_lines
 
@@ -39,10 +42,6 @@ from ctxtui.views.lists.preflight import helps as help_lines
 @click.pass_context
 def preflight(context: click.Context, name: str, turns: int, thread: str, horizon: int | None, as_json: bool) -> None:
     """What the next turns bring."""
-    from ctxtui.services.editing.advice import searched
-    from ctxtui.services.library.preflight import preflight as look_ahead
-    from ctxtui.services.library.preflight import smallest
-
     settings = config_of(context).settings
     loaded = opened(name, settings)
     chosen = choose(loaded.session, thread, 0)

@@ -30,6 +30,7 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.recordings.open_by_name import last_here
 from ctxtui.services.session_work import SessionResult
+from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import counts, owned
 from ctxtui.views.model.session_summary import SessionSummary
@@ -88,8 +89,6 @@ def _name(one: SessionSummary) -> str:
 
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
-    from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
-
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
         request = WhyAsked(settings, between, alone, own)
         return worked(WHY, names, request, settings, "adding up")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,11 +23,9 @@ from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.declared_mcp_servers import servers
 from ctxtui.services.config.paths import data_dir, log_dir
+from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.mcp.server_leave import ServerLeave
 from ctxtui.services.mcp.server_pool import ServerPool
-
-if TYPE_CHECKING:
-    from ctxtui.services.editing.overlay import ThreadEdits
 
 
 class AgentTools:

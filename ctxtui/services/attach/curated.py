@@ -23,6 +23,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
+from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire.registry import DIALECTS
@@ -164,8 +165,6 @@ class AppliedEdits(Struct):
     def _read(self, seen: _Seen | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
         """Look into the database, which is as `seen` (None: not yet). Another thread may look at the same time: what
         was seen is kept as one."""
-        from ctxtui.store.store import Store
-
         if not stamps:
             self._seen = _Seen()
             return StoredEdits()

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from ctxtui.attach.forward import ForwardProxy
 from ctxtui.attach.gate import Gate
-from ctxtui.attach.local_ca import LocalAuthority
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.upstream import Upstream
@@ -57,6 +55,10 @@ class ByProxy:
     def __init__(
         self, program: Program, env: Env, recorder: Recorder, gate: Gate, upstreams: Sequence[Upstream]
     ) -> None:
+        # Imported here: only a run with a forward proxy pays for certificates.
+        from ctxtui.attach.forward import ForwardProxy
+        from ctxtui.attach.local_ca import LocalAuthority
+
         self._program, self._env = program, env
         self._authority = LocalAuthority()
         self._proxy = ForwardProxy(

@@ -11,17 +11,17 @@ import os
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ctxtui import __version__
 from ctxtui.analysis.money.status_line import ClientStatus
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
+from ctxtui.pricing.rates import Rates, rates
+from ctxtui.pricing.terms import Terms
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
-
-if TYPE_CHECKING:
-    from ctxtui.pricing.rates import Rates
+from ctxtui.services.counting.pricing import prices_for
 
 END: Final = 256 << 10
 """Bytes of a transcript's end that are read: the last twenty answers and more."""
@@ -171,11 +171,6 @@ def _rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str,
 
 
 def _asked(model: str, fast: bool, length: int, settings: Settings) -> Rates | None:
-    # Imported here: the price library takes longer to load than everything else together.
-    from ctxtui.pricing.rates import rates
-    from ctxtui.pricing.terms import Terms
-    from ctxtui.services.counting.pricing import prices_for
-
     return rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
 
 

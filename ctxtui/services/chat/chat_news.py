@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from ctxtui.agent import progress
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.session import MAIN, Event
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
+from ctxtui.services.chat.chat_model import ChatModel
 
 
 class ChatNews(Struct, frozen=True):

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ctxtui.core.call import Call
+from ctxtui.pricing.price import Cost
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.host import Host
 from ctxtui.services.counting.books import cache_rules
+from ctxtui.services.counting.live_count import LiveCount
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
 
 if TYPE_CHECKING:
-    from ctxtui.pricing.price import Cost
     from ctxtui.services.chat.request_forecast import Foreteller
-    from ctxtui.services.counting.live_count import LiveCount
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
 
@@ -57,8 +57,6 @@ class ChatSource(SessionSource):
 
     def live_count(self, study: Study, model: str) -> LiveCount:
         """What counts the next answer."""
-        from ctxtui.services.counting.live_count import LiveCount
-
         return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))
 
     def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:

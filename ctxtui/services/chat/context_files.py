@@ -17,20 +17,27 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
+from ctxtui.pricing.rates import rates
+from ctxtui.project.budget import groups
+from ctxtui.project.named import relevant
+from ctxtui.project.selection import Selection, select
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.window_checks import size_of
+from ctxtui.services.counting.books import cache_rules
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.project.instructions import NAMES, instructions
 from ctxtui.services.project.progress import ReadingProgress
+from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attached
 
 # What reads and counts projects is imported by the methods: the first frame of a chat needs none of it.
 if TYPE_CHECKING:
-    from ctxtui.project.selection import Selection
-    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.counting.counting import Counter
     from ctxtui.services.project.attachments import AttachedFile
     from ctxtui.services.project.report import Meter
-    from ctxtui.tokens.models import ModelCard
 
 AUTO: Final = "auto"
 RELEVANT: Final = "relevant"
@@ -102,8 +109,6 @@ class ContextFiles:
     @property
     def usable(self) -> int:
         """What of the partner's window is to be filled (tokens); 0: no window is known."""
-        from ctxtui.services.config.window_checks import size_of
-
         settings, partner, card = self._settings, self._partner, self.card
         window = (partner.window if partner is not None else 0) or card.window or 0
         own = size_of(card.id, settings.usable_contexts)[1]
@@ -131,9 +136,6 @@ class ContextFiles:
         partner = self._partner
         if partner is None or partner.endpoint.local:
             return None
-        from ctxtui.pricing.rates import rates
-        from ctxtui.services.counting.pricing import prices_for
-
         by = rates(partner.model, partner.endpoint.name, length=max(1, tokens), table=prices_for(self._settings))
         return tokens * by.fresh if by is not None else None
 
@@ -166,7 +168,6 @@ class ContextFiles:
 
     def selected(self, task: str, used: int, but: set[str]) -> Selection:
         """The project's files that go in for `task`, without those that are there already."""
-        from ctxtui.project.selection import select
         from ctxtui.services.project.report import counted_project, thresholds_of
 
         project = counted_project(self._cwd, self.meter, self.progress)
@@ -177,8 +178,6 @@ class ContextFiles:
 
     def apart(self, paths: Iterable[str]) -> set[str]:
         """Those of the project's `paths` that are memory, and so no files of it."""
-        from ctxtui.services.project.instructions import NAMES
-
         root, folder = self._cwd.resolve(), self._folder
         inside = folder is not None and folder != root and folder.is_relative_to(root)
         lead = f"{folder.relative_to(root).as_posix()}/" if inside and folder is not None else None
@@ -198,8 +197,6 @@ class ContextFiles:
             return None
         kept = memory.texts() if memory is not None else {}
         if settings.memory_files == RELEVANT:
-            from ctxtui.project.named import relevant
-
             kept = {name: kept[name] for name in relevant(kept, text)}
         texts = [_rendered("instructions", path, words) for path, words in told.items()]
         texts += [_rendered("memory", name, words) for name, words in kept.items()]
@@ -211,8 +208,6 @@ class ContextFiles:
     def _instructions(self) -> dict[str, str]:
         if not self._settings.instructions:
             return {}
-        from ctxtui.services.project.instructions import instructions
-
         return instructions(self._cwd)
 
     def _marker(self) -> Mapping[str, Json] | None:
@@ -223,8 +218,6 @@ class ContextFiles:
         if partner.endpoint.dialect == ANTHROPIC:
             return _ANTHROPIC_MARKER
         if partner.endpoint.name == "openai" and partner.endpoint.dialect in (CHAT, RESPONSES):
-            from ctxtui.services.counting.books import cache_rules
-
             rules = cache_rules().rules(self.card, "openai")
             return _OPENAI_MARKER if rules.mechanism.takes_breakpoints else None
         return None
@@ -232,8 +225,6 @@ class ContextFiles:
 
 def summary(chosen: Selection) -> str:
     """A selection in a line: ``14 files of the project, 23,886 tokens: named 1 whole, related 12 whole ...``."""
-    from ctxtui.project.budget import groups
-
     parts = [f"{why} {number:,} {form}" for why, form, number, _ in groups(chosen)]
     left = f"; {len(chosen.left):,} left out" if chosen.left else ""
     count = len(chosen.chosen)

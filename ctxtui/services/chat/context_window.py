@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.truncated_prompt import fix_for
 from ctxtui.core.errors import BadConfig
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.window_checks import check_size, setting_of, size_of
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
 
 ASSUMED: Final = 4096
 """Tokens: the window of a local server that tells none (facts §5)."""

@@ -18,8 +18,10 @@ from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.recordings.identity import stored_name
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended, hosting
+from ctxtui.store.store import Store
 from ctxtui.wire.translate.client_fields import without_client_fields
 from ctxtui.wire.translate.turns import THINKING, part_of
 
@@ -59,7 +61,6 @@ def past_of(
     """What is on record under `name`: call `number` of `thread` (0: its end). `hold` is called with the id of a stored
     session that itself goes on, before it is read. Raises what opening and `hold` raise, `NotFound` for a call or
     thread that is not there."""
-    from ctxtui.services.recordings.identity import stored_name
     from ctxtui.services.recordings.open_by_name import locate, open_named
 
     found = locate(name, cwd, settings)
@@ -94,7 +95,6 @@ def host_of_named(name: str, settings: Settings, cwd: Path) -> InUse | None:
     """Who hosts the chat on record under `name`, which then cannot go on itself; None where nobody does. Raises what
     `locate` and opening the database raise."""
     from ctxtui.services.recordings.open_by_name import locate
-    from ctxtui.store.store import Store
 
     found = locate(name, cwd, settings)
     if not found.stored:
@@ -105,8 +105,6 @@ def host_of_named(name: str, settings: Settings, cwd: Path) -> InUse | None:
 
 def is_chat(stored: str, settings: Settings) -> bool:
     """Whether the stored session is one that ctxtui hosted. Raises what opening the database raises."""
-    from ctxtui.store.store import Store
-
     with Store.open(database(settings.data_dir)) as store:
         return store.session(stored).client == CHAT
 

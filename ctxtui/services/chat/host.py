@@ -31,6 +31,8 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.providers.rate_limits import Headroom
+from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOLD, ChatNews, Judge, Tell, no_rule
@@ -38,6 +40,7 @@ from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.context_window import told_by, windowed
 from ctxtui.services.chat.continue_from import CHAT, Continuation, claimed, past_of
 from ctxtui.services.chat.model_choice import choose, params_for, refined
+from ctxtui.services.chat.offline_provider import start
 from ctxtui.services.chat.opening import OwnParts, opening
 from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited, chat_profile
@@ -47,6 +50,7 @@ from ctxtui.services.chat.waiting_edits import release_due
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
+from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.project.progress import told
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
@@ -58,9 +62,6 @@ from ctxtui.wire.speech import Attached
 
 if TYPE_CHECKING:
     from ctxtui.curation.policies.profile import Profile
-    from ctxtui.providers.rate_limits import Headroom
-    from ctxtui.providers.sdk_client import SdkLine
-    from ctxtui.services.editing.overlay import ThreadEdits
 
 
 class Host:
@@ -159,11 +160,7 @@ class Host:
 
     async def meet(self, partner: ChatModel) -> None:
         """Open the line to `partner`; the embedded provider is started."""
-        from ctxtui.providers.sdk_client import SdkLine
-
         if partner.is_offline:
-            from ctxtui.services.chat.offline_provider import start
-
             partner, self._close_partner = await start(partner)
         self.line = SdkLine(partner.endpoint, self._clock)
         await self.line.open()

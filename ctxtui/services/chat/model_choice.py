@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,17 +26,14 @@ from ctxtui.providers.endpoint import (
     is_plain,
     key_for,
 )
+from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, look_at
+from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, keeps_to_itself
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import answer_limit
-
-if TYPE_CHECKING:
-    from ctxtui.providers.local_servers import LocalServer, ServedModel
-    from ctxtui.providers.sdk_client import SdkLine
-
 
 USUAL: Final[Mapping[str, str]] = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.1-terra"}
 """The model that a hosted provider is asked for where none is named."""
@@ -131,8 +128,6 @@ async def _compatible(
 
     A key goes over plain http only to this machine, elsewhere where `key_over_http` says so.
     """
-    from ctxtui.providers.local_servers import look_at
-
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES}.get(provider, CHAT)
     key = key_for("anthropic" if dialect == ANTHROPIC else "openai", env)
@@ -162,8 +157,6 @@ async def _running(kind: str, model: str, env: Mapping[str, str]) -> ChatModel:
 
 
 async def _servers(env: Mapping[str, str]) -> list[LocalServer]:
-    from ctxtui.providers.local_servers import find_servers
-
     return await find_servers(env)
 
 

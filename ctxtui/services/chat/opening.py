@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -16,10 +16,9 @@ from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
+from ctxtui.services.agent_tools.agent_tools import AgentTools
+from ctxtui.services.agent_tools.own_tools import own_tools
 from ctxtui.services.config.settings import Settings
-
-if TYPE_CHECKING:
-    from ctxtui.services.agent_tools.agent_tools import AgentTools
 
 SYSTEM: Final = (
     "You are an assistant in a terminal. Your tools read, search and write files in the workspace, whose paths are "
@@ -50,8 +49,6 @@ class OwnParts(Struct):
     def find(self, settings: Settings) -> None:
         """Load the tools, with the one that starts sub-agents where the user wants it; for a worker thread. Raises
         `BadConfig`."""
-        from ctxtui.services.agent_tools.own_tools import own_tools
-
         agents = (START_AGENT,) if settings.agents else ()
         self.tools = own_tools(self.files, (*self.tools, *agents))
 

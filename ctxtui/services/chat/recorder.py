@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ctxtui.agent import progress
 from ctxtui.agent.conversation import Draft
@@ -14,11 +13,9 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
+from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.store.writer import Ended, InFlight, Work
 from ctxtui.wire.registry import DIALECTS
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
 
 _TITLE = 80
 

@@ -14,13 +14,14 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.tree import Tree
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.context import IMAGES, Context
+from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.config import Config
+from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.request import Request
 
 if TYPE_CHECKING:
     from ctxtui.curation.policies.profile import Profile
-    from ctxtui.services.editing.overlay import ThreadEdits
 
 
 IMAGE: Final = 1_500
@@ -62,7 +63,6 @@ class Edited:
         # Imported here: most chats have no edits.
         from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.legality.request_check import RequestRefused, outgoing
-        from ctxtui.curation.provider_rules import rules_for
 
         params = Request((), skeleton).params
         if self._context is None:
@@ -98,7 +98,6 @@ def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCar
     # Imported here: most chats have no edits.
     from ctxtui.curation.policies.policy import run_all
     from ctxtui.curation.policies.situation import PolicyContext
-    from ctxtui.curation.provider_rules import rules_for
 
     sizes = {n: about(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)

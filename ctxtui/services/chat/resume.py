@@ -26,6 +26,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.leases import host_of
 from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent, left_over
+from ctxtui.store.store import Store
 from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
 from ctxtui.wire.speech import Result
 
@@ -211,8 +212,6 @@ def unfinished_here(cwd: Path, settings: Settings) -> str:
     path = database(settings.data_dir)
     if not path.exists():
         return ""
-    from ctxtui.store.store import Store
-
     try:
         with Store.open(path, readonly=True) as store:
             chats = [row for row in store.sessions() if row.client == CHAT and row.cwd == str(cwd)]

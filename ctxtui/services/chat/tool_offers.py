@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from ctxtui.agent.conversation import Draft, with_tools
 from ctxtui.core.errors import CtxtuiError
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.host import Host
 
 
 async def offer(host: Host, name: str, on: bool) -> str:

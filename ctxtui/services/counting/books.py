@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxtui.analysis.cache.missed import Missed
+from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.services.config.package_data import DATA, model_table
@@ -18,9 +20,7 @@ if TYPE_CHECKING:
     from ctxtui.analysis.audit import Audited
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.cache.audit import CacheAudited
-    from ctxtui.analysis.cache.missed import Missed
     from ctxtui.cache.rule_table import RuleTable
-    from ctxtui.cache.rules import CacheRules
     from ctxtui.services.counting.counting import Counter
 
 

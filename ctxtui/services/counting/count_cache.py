@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
@@ -18,10 +18,8 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Bench, Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
+from ctxtui.store.store import Store
 from ctxtui.tokens.features import Features
-
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
 
 T = TypeVar("T")
 
@@ -43,9 +41,6 @@ class Memory:
             return None
         found: Store | None = getattr(self._own, "store", None)
         if found is None:
-            # Imported here: SQLite is not needed for the first frame.
-            from ctxtui.store.store import Store
-
             found = self._own.store = Store.open(self._path)
         return found
 

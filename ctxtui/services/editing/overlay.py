@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ctxtui.core.edit import USER, Edit, Target
 from ctxtui.core.edit_log import (
@@ -36,10 +35,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.recordings.identity import source_info, stored_name
 from ctxtui.services.recordings.recording import Loaded
-
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
-
+from ctxtui.store.store import Store
 
 _Derived = tuple[int, EditsInForce, dict[str, str], tuple[Edit, ...]]
 """What follows from a log: its version, the edits in force, what waits until when, and both kinds in one."""
@@ -323,8 +319,6 @@ class SessionEdits:
         """Write what is new, for a worker thread. Raises `CtxtuiError`; what could not be written stays unsaved."""
         if not self.unsaved:
             return
-        from ctxtui.store.store import Store
-
         with Store.open(database(self._settings.data_dir)) as store:
             for overlay in list(self._known.values()):
                 overlay.save(store, self._stored)
@@ -348,8 +342,6 @@ class SessionEdits:
         path = database(self._settings.data_dir)
         if not path.exists():
             return []
-        from ctxtui.store.store import Store
-
         try:
             with Store.open(path, readonly=True) as store:
                 return store.edits(self._name, thread)

@@ -4,13 +4,10 @@ the relay ask before each request; both ask the same simulated cache as the pric
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
 from ctxtui.core.edit_log import EXPIRY, MISS
+from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.overlay import ThreadEdits
-
-if TYPE_CHECKING:
-    from ctxtui.services.editing.next_request import Next
 
 
 def due(wanted: Collection[str], ask: Callable[[float | None], Next | None], at: float, other: bool) -> frozenset[str]:

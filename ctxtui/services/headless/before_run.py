@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
+from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
@@ -17,9 +16,6 @@ from ctxtui.services.project.report import RunPlan, RunReport, analysed
 from ctxtui.tokens.weights import tokens
 from ctxtui.wire.request import ANSWER_LIMITS
 from ctxtui.wire.speech import user_message
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.host import Host
 
 
 def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from ctxtui.core.session import Session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.headless.run_progress import edits_by_policy, trims
 from ctxtui.services.recordings.recording import Loaded
-
-if TYPE_CHECKING:
-    from ctxtui.store.writer import Writer
+from ctxtui.store.writer import Writer
 
 
 class RunEdits:

@@ -20,6 +20,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.multi_file import gathered
 from ctxtui.store.rows import Glance, sql_text
+from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 
@@ -125,9 +126,6 @@ class Glances:
         path = database(self._settings.data_dir)
         if not new or not path.exists():
             return
-        # Imported here: SQLite is not needed for the first frame.
-        from ctxtui.store.store import Store
-
         try:
             with Store.open(path) as store:
                 store.keep_glances(new)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
@@ -23,7 +24,6 @@ from ctxtui.services.recordings.live_clients import clients, owned
 from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 
 if TYPE_CHECKING:
-    from ctxtui.services.child_process import ChildProcess
     from ctxtui.services.library.glances import Glances
     from ctxtui.store.rows import SessionRow
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
@@ -14,9 +13,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.sessions.identity import own_id
-
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
+from ctxtui.store.store import Store
 
 ABOUT = 120
 """Characters that a note quotes of what it is about."""
@@ -66,7 +63,4 @@ def every_note(settings: Settings) -> list[Note]:
 
 
 def _store(settings: Settings) -> Store:
-    # Imported here: SQLite is not needed for the first frame.
-    from ctxtui.store.store import Store
-
     return Store.open(database(settings.data_dir))

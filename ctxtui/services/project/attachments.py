@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -17,10 +17,8 @@ from ctxtui.project.file_block import BINARY, IMAGE, TEXT, file_block, image_tro
 from ctxtui.project.named import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered
 from ctxtui.project.signatures import signatures
+from ctxtui.services.project.report import Meter
 from ctxtui.wire.speech import Attached
-
-if TYPE_CHECKING:
-    from ctxtui.services.project.report import Meter
 
 _LARGEST: Final = 20_000_000
 _NAMES: Final = 500

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import unquote
 
 from msgspec import Struct, field
@@ -21,9 +21,8 @@ from ctxtui.services.recordings.discover import FoundRecording, find, is_inside,
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.open import load, load_stream, newest_here, opening
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-
-if TYPE_CHECKING:
-    from ctxtui.store.sessions.stored_state import StoredPlace
+from ctxtui.store.sessions.stored_state import StoredPlace, ids_in, places_in
+from ctxtui.store.store import Store
 
 T = TypeVar("T")
 
@@ -107,8 +106,6 @@ def last_here(cwd: Path, settings: Settings) -> Newest:
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredPlace | None:
     """The newest session in the database that ran in one of the directories `around`, and is none of `files`."""
-    from ctxtui.store.sessions.stored_state import places_in
-
     places = tuple(around)
     there = _asked(settings, places_in)
     return next((one for one in there if is_inside(one.cwd, places) and one.file not in files), None)
@@ -146,9 +143,6 @@ def _several(name: str, found: list[FoundRecording], kept: list[str]) -> Several
 
 def _stored_ids(prefix: str, settings: Settings) -> list[str]:
     """Ids in the database that begin with `prefix`, archived ones too."""
-    # Imported here, as below: most runs name a file.
-    from ctxtui.store.sessions.stored_state import ids_in
-
     return _asked(settings, lambda path: ids_in(path, prefix))
 
 
@@ -168,8 +162,6 @@ def _asked(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
 
 
 def _load_stored(id_: str, settings: Settings) -> Loaded:
-    from ctxtui.store.store import Store
-
     with Store.open(database(settings.data_dir)) as store:
         return Loaded(store.load(id_), id_)
 

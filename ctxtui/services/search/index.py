@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -17,10 +17,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.process_pool import answers, processors
 from ctxtui.services.recordings.open import load
 from ctxtui.store.fulltext import Unit
+from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
-
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
 
 _WASTE: Final = 0.5
 """The share of the index that may be about what is gone before it is begun anew."""
@@ -42,8 +40,6 @@ def unit_of(one: SessionSummary) -> Unit:
 def lacking(settings: Settings, sessions: Iterable[SessionSummary], *, live: bool = False) -> list[Unit]:
     """Those of `sessions` that are not indexed as they are now, in their order; only with `live` also those that are
     still written, which would soon be indexed again."""
-    from ctxtui.store.store import Store
-
     units = [unit_of(one) for one in sessions if (live or not one.live) and not one.error]
     with Store.open(database(settings.data_dir)) as store:
         if store.texts.waste() > _WASTE:
@@ -53,8 +49,6 @@ def lacking(settings: Settings, sessions: Iterable[SessionSummary], *, live: boo
 
 def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
     """Index `units` one by one until `stop` says so. Ends between two sessions; the rest is found the next time."""
-    from ctxtui.store.store import Store
-
     with Store.open(database(settings.data_dir)) as store:
         for unit in units:
             if stop():
@@ -81,8 +75,6 @@ def fill_side_by_side(settings: Settings, units: Sequence[Unit]) -> Iterator[Ses
     if len(files) < 2 or sum(unit.size for unit in units) < _WORTH:
         yield from fill(settings, units, lambda: False)
         return
-    from ctxtui.store.store import Store
-
     with Store.open(database(settings.data_dir)) as store:
         for number, texts, error in answers(_MAKER, files, _gone, min(processors(), len(files))):
             yield SessionIndexed(units[number].name, store.texts.add(units[number], texts, VERSION), error)
@@ -118,8 +110,6 @@ def _said(error: CtxtuiError) -> str:
 
 def settle(settings: Settings) -> None:
     """Join the parts of the index, after much was added."""
-    from ctxtui.store.store import Store
-
     with Store.open(database(settings.data_dir)) as store:
         store.texts.settle()
 

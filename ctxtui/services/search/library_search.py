@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -25,11 +25,9 @@ from ctxtui.services.recordings.file_tail import unreadable
 from ctxtui.services.recordings.open import load
 from ctxtui.services.search.index import unit_of
 from ctxtui.services.search.pattern import Pattern
+from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.views.model.session_summary import SessionSummary
-
-if TYPE_CHECKING:
-    from ctxtui.store.store import Store
 
 _PLAIN: Final = frozenset(client.source for client in CLIENTS if client.plain)
 """Formats whose files hold every text as JSON string, unpacked."""
@@ -99,8 +97,6 @@ class Searcher:
         path = database(self._settings.data_dir)
         if not path.exists():
             return None
-        from ctxtui.store.store import Store
-
         return stack.enter_context(Store.open(path))
 
     def _ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:

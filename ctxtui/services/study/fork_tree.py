@@ -16,6 +16,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import stored_name
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.rows import SessionRow
+from ctxtui.store.store import Store
 from ctxtui.views.lists.forks import ForkRow
 
 
@@ -43,8 +44,6 @@ def _known(name: str, origin: ForkOrigin | None, settings: Settings) -> _Known:
     rows: dict[str, SessionRow] = {}
     path = database(settings.data_dir)
     if path.exists():
-        from ctxtui.store.store import Store
-
         with Store.open(path, readonly=True) as store:
             for id_, text in store.happened(CONTINUED):
                 known = origin_from(text)

@@ -9,6 +9,7 @@ from pathlib import Path
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.workers.summary_worker import from_store
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -40,7 +41,4 @@ def known_so_far(
 
 
 def _from_store(one: SessionSummary, settings: Settings) -> SessionSummary:
-    # Imported here: it needs every reader.
-    from ctxtui.services.workers.summary_worker import from_store
-
     return from_store(one, settings)

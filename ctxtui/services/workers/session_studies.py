@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.variant import Variant
@@ -14,12 +14,9 @@ from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, tried
 from ctxtui.services.library.limit_checks import MeasuredRecording, measured
-from ctxtui.services.library.report import drafted
+from ctxtui.services.library.report import ReportDraft, drafted
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
-
-if TYPE_CHECKING:
-    from ctxtui.services.library.report import ReportDraft
 
 LAB: Final = "ctxtui.services.workers.session_studies:lab"
 SOLVE: Final = "ctxtui.services.workers.session_studies:solve"

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ctxtui.agent.events import ToolCall
 from ctxtui.agent.tools.planned_write import PlannedCall
+from ctxtui.services.chat.host import Host
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.inspector.controller import ScreenAccess
-from ctxtui.tui.lazy import later
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.host import Host
-    from ctxtui.views.blocks import written_file
-else:
-    written_file = later("ctxtui.views.blocks.written_file")
+from ctxtui.views.blocks import written_file
 
 
 class Approvals:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.cache import truncated_prompt
+from ctxtui.services.config import context_levels
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -19,11 +20,8 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
-    from ctxtui.services.config import context_levels
     from ctxtui.views.inspector import composition, header, next_request
 else:
-    truncated_prompt = later("ctxtui.analysis.cache.truncated_prompt")
-    context_levels = later("ctxtui.services.config.context_levels")
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
     next_request = later("ctxtui.views.inspector.next_request")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ctxtui.agent import events as ev
 from ctxtui.tui.chat.prompt import PAUSE, TalkController
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import HELD
@@ -13,13 +12,6 @@ from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.span import Span, Spans
-
-if TYPE_CHECKING:
-    from ctxtui.agent import events as ev
-else:
-    from ctxtui.tui.lazy import later
-
-    ev = later("ctxtui.agent.events")
 
 
 class HeldController(ChatController):

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.chat.clipboard_image import NoImage, kept_image
+from ctxtui.services.chat.host import Host
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.host import Host
     from ctxtui.services.project.attachments import AttachedFile
 
 _NAME = 24
@@ -65,8 +66,6 @@ class MessageFiles:
         """Keep the image in the clipboard as a file, and `insert` how a message names it; `refuse` says why not."""
 
         def job() -> None:
-            from ctxtui.services.chat.clipboard_image import NoImage, kept_image
-
             try:
                 name = kept_image(self._host.config.settings)
             except NoImage as error:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.providers.chat_template import rendered
+from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.model_choice import Offer, offers
 from ctxtui.services.config.config import Config
+from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
@@ -17,11 +21,6 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ModelChoice
-    from ctxtui.services.chat.host import Host
-    from ctxtui.services.chat.model_choice import Offer
 
 
 def _entry(one: Offer) -> type[Command]:
@@ -63,8 +62,6 @@ class ModelController(ChatController):
 
     async def choose_model(self) -> None:
         """All models that the provider has, to go on with."""
-        from ctxtui.services.chat.model_choice import offers
-        from ctxtui.services.counting.pricing import prices_for
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         partner = self.host.partner
@@ -104,8 +101,6 @@ class ModelController(ChatController):
 
     async def show_rendered(self) -> None:
         """The next request as the server's template renders it, in the pager."""
-        from ctxtui.providers.chat_template import rendered
-
         runner, partner = self.host.runner, self.host.partner
         if runner is None or partner is None:
             return

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from ctxtui.agent import events as ev
+from ctxtui.agent.events import ToolCall
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.tui.chat.approval import Approval
@@ -23,14 +24,6 @@ from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector.headroom import headroom
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
-
-if TYPE_CHECKING:
-    from ctxtui.agent import events as ev
-    from ctxtui.agent.events import ToolCall
-else:
-    from ctxtui.tui.lazy import later
-
-    ev = later("ctxtui.agent.events")
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
 HINT: Spans = [Span("i ", "accent bold"), Span("say something", "faint")]

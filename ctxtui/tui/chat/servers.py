@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.tool_offers import draft_with, offer
+from ctxtui.services.mcp.connection import ServerConnection, ServerState
+from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -16,10 +20,7 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.host import Host
     from ctxtui.services.chat.request_forecast import RequestForecast
-    from ctxtui.services.mcp.connection import ServerConnection
-    from ctxtui.services.mcp.server_pool import ServerPool
 
 Compare = Callable[[Sequence["Draft"]], Awaitable[list["RequestForecast | None"]]]
 """Foretells several requests that could be the next one."""
@@ -117,9 +118,6 @@ class ServersController(ChatController):
         await self._offer(one, True)
 
     async def _offer(self, one: ServerConnection, on: bool) -> None:
-        from ctxtui.services.chat.tool_offers import draft_with
-        from ctxtui.services.mcp.connection import ServerState
-
         pool, name = self._pool, one.server.name
         assert pool is not None
         if on:
@@ -136,8 +134,6 @@ class ServersController(ChatController):
         self._ask(f"{what}{_effect(found[0], found[1])}", lambda: self._turn(name, on))
 
     async def _turn(self, name: str, on: bool) -> None:
-        from ctxtui.services.chat.tool_offers import offer
-
         told = await offer(self.host, name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(told, 200), "dim")])
         self.state.grow_soon()

@@ -7,6 +7,8 @@ import os
 from msgspec.structs import replace
 
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
+from ctxtui.services.chat.model_choice import listed_rates
+from ctxtui.services.counting.pricing import prices_for
 from ctxtui.tui.chat.start_pane import StartPane
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -66,9 +68,6 @@ class StartController(ChatController):
             self.access.work(lambda: self._price(partner), "price")
 
     def _price(self, partner: ChatModel) -> None:
-        from ctxtui.services.chat.model_choice import listed_rates
-        from ctxtui.services.counting.pricing import prices_for
-
         found = listed_rates(partner, prices_for(self.host.config.settings))
         self.access.deliver(lambda: self._pane.show(replace(self.known, usd=found, priced=True)))
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.board import Board
+from ctxtui.views.inspector import chat_start
+from ctxtui.views.inspector.chat_start import ChatStart
 from ctxtui.views.text.span import Spans
-
-if TYPE_CHECKING:
-    from ctxtui.views.inspector import chat_start
-    from ctxtui.views.inspector.chat_start import ChatStart
-else:
-    chat_start = later("ctxtui.views.inspector.chat_start")
 
 
 class StartPane(Board):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ctxtui.agent.conversation import Draft
+from ctxtui.services.chat.chat_model import ChatModel
+from ctxtui.services.chat.chat_source import ChatSource
+from ctxtui.services.chat.host import Host
+from ctxtui.services.recordings.recording import RecordingNews
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.signals import Signal
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.transcript.live_rows import LiveRows
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
-    from ctxtui.services.chat.chat_source import ChatSource
-    from ctxtui.services.chat.host import Host
-    from ctxtui.services.recordings.recording import RecordingNews
 
 
 class ChatState(InspectorState):

@@ -19,7 +19,6 @@ from ctxtui.tui.commands.situation import RESTING, RUNNING
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.growing_answer import GrowingAnswer
 from ctxtui.tui.inspector.prompt import SessionPrompt
-from ctxtui.tui.lazy import later
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import WHOLE, LiveAnswer, category_of
@@ -27,9 +26,6 @@ from ctxtui.views.transcript.open_block import OpenBlock
 
 if TYPE_CHECKING:
     from ctxtui.services.counting.live_count import LiveCount
-else:
-    command_tool = later("ctxtui.agent.tools.command_tool")
-    mo = later("ctxtui.agent.progress")
 
 FRAME = 1 / 40
 """Seconds from one frame of an answer that comes in to the next at least: as of any frames that no key waits for."""

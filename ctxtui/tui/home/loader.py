@@ -8,16 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 from textual.message import Message
 from textual.screen import Screen
 
+from ctxtui.services.library.library import SessionLibrary
 from ctxtui.views.model.session_summary import SessionSummary
-
-if TYPE_CHECKING:
-    from ctxtui.services.library.library import SessionLibrary
 
 BATCH: Final = 0.15
 """Seconds between two batches."""

@@ -20,9 +20,9 @@ from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.edit_answers import EditAnswers, SizesBefore
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lazy import later
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span
+from ctxtui.views.transcript import edit_answers
 from ctxtui.views.transcript.cursor_place import CursorPlace
 from ctxtui.views.transcript.row_index import MISSING
 
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.views.model.staging import Staging
-    from ctxtui.views.transcript import edit_answers
     from ctxtui.views.transcript.staged_pane import StagedPane
-else:
-    edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
 _LOOK: Final = 2.0

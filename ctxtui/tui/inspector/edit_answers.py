@@ -16,18 +16,14 @@ from ctxtui.core.edit import Edit, Target
 from ctxtui.providers.endpoint import is_keyed
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lazy import later
 from ctxtui.views.blocks import one_line
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript import transcript_notes
+from ctxtui.views.transcript import edit_answers, transcript_notes
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.views.model.staging import Staging
-    from ctxtui.views.transcript import edit_answers
-else:
-    edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
 class SizesBefore(Struct, frozen=True):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.geometry import Region
 
+from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.views.transcript.live_rows import LiveRows
-
-if TYPE_CHECKING:
-    from ctxtui.tui.inspector.transcript import Transcript
 
 
 class GrowingAnswer:

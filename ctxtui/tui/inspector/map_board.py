@@ -13,15 +13,14 @@ from textual.message import Message
 
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.board import Board
+from ctxtui.views.text import scale
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.views.inspector.map import context_map, raster
-    from ctxtui.views.text import scale
 else:
     context_map = later("ctxtui.views.inspector.map.context_map")
     raster = later("ctxtui.views.inspector.map.raster")
-    scale = later("ctxtui.views.text.scale")
 
 
 class MapBoard(Board, can_focus=True):

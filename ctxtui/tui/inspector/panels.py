@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from textual.widget import Widget
 
 from ctxtui.analysis.short_names import Names
+from ctxtui.core.note import Note
 from ctxtui.core.session import Session
 from ctxtui.tui.highlight import highlight
 from ctxtui.tui.inspector.boards import (
@@ -31,8 +32,10 @@ from ctxtui.tui.inspector.reasons import Reasons
 from ctxtui.tui.inspector.side_lists import HeaviestPane, ThreadsPane
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.lazy import later
+from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.inspector import header, layout
 from ctxtui.views.inspector.layout import Box, Layout, Wants
+from ctxtui.views.inspector.strip_columns import Window
 from ctxtui.views.model.block_cache import Readings, Want
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
@@ -43,17 +46,14 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.core.note import Note
     from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import ThreadStudy
     from ctxtui.tui.inspector import side_panels
     from ctxtui.tui.inspector.context_edits import ContextEdits
     from ctxtui.tui.inspector.side_panels import Sides
-    from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.inspector import composition, this_call, threads
     from ctxtui.views.inspector.map import context_map, staged_map
-    from ctxtui.views.inspector.strip_columns import Window
     from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript import staged_pane
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from ctxtui.analysis.content.heavy_groups import HeavyGroup, HeavyGroups
 from ctxtui.tui.lazy import later
 from ctxtui.views.model.scene import Scene
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.heavy_groups import HeavyGroup, HeavyGroups
     from ctxtui.curation.price.advice import Advice
     from ctxtui.views.inspector import why_so_big
     from ctxtui.views.inspector.composition import Composition

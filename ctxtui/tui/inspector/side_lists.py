@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
     from ctxtui.views.inspector import heaviest, threads
-    from ctxtui.views.text.table import Table
 else:
     heaviest = later("ctxtui.views.inspector.heaviest")
     threads = later("ctxtui.views.inspector.threads")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.widget import Widget
 
 from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.services.library.findings import Findings
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
@@ -18,9 +19,6 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.library.findings import Findings
 
 
 class StageFinding(Command):

@@ -5,7 +5,7 @@ to a phase's first call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from msgspec import Struct
 from textual.app import ComposeResult
@@ -14,6 +14,7 @@ from textual.message import Message
 
 from ctxtui.analysis.growth.feasible import feasible
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.library.growth import GrowthReport
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of
@@ -28,9 +29,6 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.library.growth import GrowthReport
 
 NAME: Final = 0
 """What the screen closes with when the call shown is to begin a phase with a name of its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from textual.message import Message
 from textual.widget import Widget
@@ -14,6 +14,7 @@ from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone
+from ctxtui.services.editing.variant_files import VariantFile
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.lab_worker import LabProgress, OpenLab
 from ctxtui.tui.commands import Act, Command
@@ -27,9 +28,6 @@ from ctxtui.views.lists.lab import LabLine
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
 from ctxtui.views.text.table import Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.editing.variant_files import VariantFile
 
 STAGE: Final = "stage"
 OPEN: Final = "open"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,6 +20,7 @@ from ctxtui.analysis.cache.misses import Misses
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.study.study import Study
 from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
@@ -36,9 +37,6 @@ from ctxtui.views.model.staging import Staging
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
-
-if TYPE_CHECKING:
-    from ctxtui.services.study.study import Study
 
 What = TypeVar("What")
 Row = TypeVar("Row")

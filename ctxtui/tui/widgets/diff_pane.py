@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.lists.diff import DiffList
 from ctxtui.views.text.span import Span, Spans
-
-if TYPE_CHECKING:
-    from ctxtui.views.lists.diff import DiffList
 
 
 class DiffPane(Pane):

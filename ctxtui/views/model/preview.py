@@ -11,6 +11,7 @@ from ctxtui.core.block_content import BlockContent, Media
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tool_calls import output_of, telling
+from ctxtui.views.model.test_verdict import verdict
 from ctxtui.views.text import safe_text
 
 LIMIT: Final = 400
@@ -102,9 +103,6 @@ def _described(value: Json) -> str:
 
 def _result(got: BlockContent) -> tuple[str, bool]:
     """A result's line, and whether it says that something failed."""
-    # Imported here: its patterns take longer to compile than the first frame has.
-    from ctxtui.views.model.test_verdict import verdict
-
     text, failed = output_of(got.text)
     said = verdict(text)
     if said:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
@@ -20,7 +21,6 @@ _GOES_ON = frozenset({"ctxtui", "attached"})
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
     from ctxtui.analysis.cache.missed import Missed
-    from ctxtui.analysis.call_figures import CallFigures
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost

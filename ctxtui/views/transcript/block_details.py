@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
@@ -13,7 +14,6 @@ from ctxtui.views.text.signs import REPEAT
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.block_lifetimes import Stays
     from ctxtui.analysis.content.block_weights import Weight
     from ctxtui.analysis.content.duplicates import Repeat
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import UNREADABLE
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.core.note import Note
 from ctxtui.core.tree import ROOT
+from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.call_charge import Charge, KnownCharge
 from ctxtui.views.model.scene import Scene, shown_category
@@ -24,13 +27,10 @@ from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, Ro
 from ctxtui.views.transcript.tails import Tails
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.block_lifetimes import Stays
     from ctxtui.analysis.content.duplicates import Repeat
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
-    from ctxtui.core.note import Note
     from ctxtui.views.blocks.body import Body
-    from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New, Staging
     from ctxtui.views.transcript.reading import Reading
     from ctxtui.views.transcript.staged_rows import StagedRows

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
+from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings, Recent
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span, Spans
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.body import Body, HitInLine
     from ctxtui.views.blocks.content import Content
-    from ctxtui.views.blocks.markdown import Highlight
     from ctxtui.views.model.staging import New
 
 MORE: Final = 8

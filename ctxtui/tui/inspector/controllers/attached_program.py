@@ -14,15 +14,14 @@ from ctxtui.tui.inspector.controller import Controller
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.inspector import held_lines
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests, registry
-    from ctxtui.views.inspector import held_lines
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
     registry = later("ctxtui.services.attach.registry")
-    held_lines = later("ctxtui.views.inspector.held_lines")
 
 SOURCE: Final = "attached"
 """The format of recordings of attached programs."""

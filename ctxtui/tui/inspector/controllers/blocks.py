@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
+from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -123,9 +124,6 @@ class BlocksController(Controller):
 
     def pager(self) -> None:
         """Read the block in the pager; the screen comes back after it."""
-        # Imported here: starting programs takes more to import than a first frame has.
-        from ctxtui.services.external_editor import NoPager, page
-
         text = self._text()
         if not text:
             self.say([Span("there is no text to page here", "dim")])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS
 from ctxtui.tui.inspector.controller import Controller
@@ -78,7 +79,6 @@ class DiffController(Controller):
         self.access.push(DiffScreen(_named(before, after), make), show)
 
     def _side(self, at: At) -> DiffSide:
-        from ctxtui.analysis.call_choice import ChosenCall
         from ctxtui.analysis.content.diff import DiffSide
 
         assert self.state.study is not None

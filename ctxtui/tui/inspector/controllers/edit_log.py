@@ -16,14 +16,13 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
+from ctxtui.views.transcript import edit_answers
 
 if TYPE_CHECKING:
     from ctxtui.curation import edits_from_selection
     from ctxtui.services.editing.overlay import ThreadEdits
-    from ctxtui.views.transcript import edit_answers
 else:
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
-    edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
 class EditLogController(EditController):

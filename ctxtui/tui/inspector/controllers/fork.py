@@ -20,12 +20,13 @@ from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Open, TalkFrom
+from ctxtui.views.lists.forks import ForkRow
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
+from ctxtui.views.transcript.edit_log import copied
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
-    from ctxtui.views.lists.forks import ForkRow
 
 
 CLIPBOARD = 74_000
@@ -219,8 +220,6 @@ class ForkController(EditController):
         if overlay is not None:
             overlay.leave(went.command, went.place, went.without, went.folder)
             self.edits.changed()
-        from ctxtui.views.transcript.edit_log import copied
-
         what = f"{went.command} request" if went.command == "curl" else went.command or went.place
         file = went.place if went.folder else ""
         room = self.prompt.edit.size.width - 4

@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ctxtui.analysis.content import notes
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.note import Note
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import BLOCK, NOTES, QUESTION
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content import notes
-    from ctxtui.core.note import Note
     from ctxtui.services.library.growth import GrowthReport
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.tui.lists.growth import GrowthFigures
-else:
-    notes = later("ctxtui.analysis.content.notes")
 
 
 class NotesController(Controller):

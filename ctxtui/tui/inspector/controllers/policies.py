@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN
+from ctxtui.services.worker import Worker
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS, EDITS
 from ctxtui.tui.inspector.context_edits import EditController
@@ -96,7 +97,6 @@ class PoliciesController(EditController):
         if self.state.source.name == "-":
             self.say([Span("what came from standard input is not read again: ctxtui lab - tries it", "warn")])
             return
-        from ctxtui.services.worker import Worker
         from ctxtui.services.workers.lab_worker import OpenLab
         from ctxtui.tui.lists.lab import OPEN, PLACE, LabScreen, LabWish
 

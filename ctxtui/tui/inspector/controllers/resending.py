@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
+from ctxtui.analysis.content.agreement import NextStep
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.config import Config
+from ctxtui.services.config.package_data import price_table
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
@@ -104,13 +106,11 @@ class ResendController(EditController):
 
     def _planned(self, scene: Scene, partner: ChatModel) -> Resend:
         """The call's own context under the edits that are staged or applied. Raises `CtxtuiError`."""
-        from ctxtui.analysis.content.agreement import NextStep
         from ctxtui.analysis.request_counts import request_count
         from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.context import Context
         from ctxtui.curation.provider_rules import rules_for
         from ctxtui.services.chat.resending import Resend, most_usd, recorded_step, request_again, resendable
-        from ctxtui.services.config.package_data import price_table
 
         study = self.state.study
         assert study is not None

@@ -13,10 +13,12 @@ from msgspec import Struct
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
+from ctxtui.services.external_editor import NoEditor, edited_text
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
 from ctxtui.tui.lazy import later
+from ctxtui.views.blocks.editable import too_long
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -81,8 +83,6 @@ class RewritingController(EditController):
 
     def _written_anew(self, text: str) -> str | None:
         """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
-        from ctxtui.services.external_editor import NoEditor, edited_text
-
         try:
             with self.access.suspended():
                 new = edited_text(text)
@@ -114,7 +114,6 @@ class RewritingController(EditController):
     def _edit_here(self, text: str, title: str, told: str, take: Callable[[str], None]) -> None:
         """Show `text` in the screen's own editor; `take` gets what is staged there."""
         from ctxtui.tui.dialogs.text_editor import TextEditor
-        from ctxtui.views.blocks.editable import too_long
 
         def left(new: str | None) -> None:
             if new is not None:

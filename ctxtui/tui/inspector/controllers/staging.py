@@ -14,15 +14,13 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.span import Span
-from ctxtui.views.transcript import transcript_notes
+from ctxtui.views.transcript import edit_answers, transcript_notes
 
 if TYPE_CHECKING:
     from ctxtui.curation import asked_edits, edits_from_selection
-    from ctxtui.views.transcript import edit_answers
 else:
     asked_edits = later("ctxtui.curation.asked_edits")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
-    edit_answers = later("ctxtui.views.transcript.edit_answers")
 
 
 class StagingController(EditController):

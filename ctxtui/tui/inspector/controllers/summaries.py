@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.model_summary import SummaryPart
     from ctxtui.services.editing.edited_context import Ready
 else:
-    edits = later("ctxtui.core.edit")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 

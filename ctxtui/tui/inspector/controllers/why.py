@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.timer import Timer
 
+from ctxtui.analysis.content.heavy_groups import HeavyGroups
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
@@ -19,7 +20,6 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.heavy_groups import HeavyGroups
     from ctxtui.curation.price.advice import Advice
     from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.services.editing.staging import StagingArea

@@ -157,7 +157,7 @@ async def test_without_an_editor_the_screens_own_is_named(monkeypatch: pytest.Mo
     def missing(*words: Any, **more: Any) -> str:
         raise NoEditor("cannot start vi")
 
-    monkeypatch.setattr("ctxtui.services.external_editor.edited_text", missing)
+    monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", missing)
     async with opened(session()) as (screen, pilot):
         from contextlib import nullcontext
 

@@ -337,7 +337,7 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
             told.append(text)
             return "what I say of it"
 
-        monkeypatch.setattr("ctxtui.services.external_editor.edited_text", edited_text)
+        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", edited_text)
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         assert told == [str(overlay.staged[0].given["text"])]
@@ -376,7 +376,7 @@ async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.Monkey
         at(screen, "second question")
         await pilot.press("ctrl+n", *"mind", "enter")
         to_summary(screen)
-        monkeypatch.setattr("ctxtui.services.external_editor.edited_text", lambda text: f"{text} the gap")
+        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", lambda text: f"{text} the gap")
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         overlay = screen.edits.overlay
