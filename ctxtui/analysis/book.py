@@ -243,8 +243,14 @@ class Book:
     def told_as(self, node: int, recorded: int) -> None:
         """Count `node`, which holds the block of `recorded` at another place, as the reports have that one."""
         told = self._reported.tokens.get(recorded)
-        if told is not None:
-            self._reported.tokens.setdefault(node, told)
+        if told is None or node in self._reported.tokens:
+            return
+        self._reported.tokens[node] = told
+        # Another book of this session may have made the node: it is counted by now.
+        counted = [way for way in self._cumulated.values() if way.counted(node)]
+        for way in counted:
+            way.revise(node)
+        self.version += bool(counted)
 
     def is_reported(self, node: int) -> bool:
         """Whether the tokens of this node's block are those of a report."""

@@ -125,3 +125,22 @@ def test_thinking_of_earlier_turns_goes_where_the_provider_strips_it(model: str)
     known = book(loop.session, model_table())
     thought = figures(known, loop.calls[-1]).categories.get("thinking", 0)
     assert (thought == 0) == known.card(model).strips_thinking
+
+
+def test_a_copy_of_it_that_was_there_before_the_book_counts_the_same() -> None:
+    """A variant of the lab leaves its contexts in the session's tree; another book comes upon them. All ciphers are the
+    same here, as where they were masked."""
+    loop = Loop(carried=True, spelled=lambda number: item(0))
+    for _ in range(8):
+        loop.call()
+    tree = loop.session.tree
+    recorded = tree.path(loop.calls[3].response_head, loop.calls[3].raw_head)[0]
+    changed = tree.extend(ROOT, said("user", block.text("go on, but shorter")))
+    copy = tree.child(changed, tree[recorded].block, tree[recorded].place)
+    made = book(loop.session, model_table())
+    usage = loop.calls[3].usage
+    assert usage is not None and made.own(MODEL, recorded) == usage.reasoning
+    assert made.own(MODEL, copy) != usage.reasoning
+    version = made.version
+    made.told_as(copy, recorded)
+    assert made.own(MODEL, copy) == usage.reasoning and made.version > version
