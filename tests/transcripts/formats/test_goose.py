@@ -116,6 +116,15 @@ def test_what_the_agent_no_longer_sees_is_out_of_its_context(tmp_path: Path) -> 
     assert [session.tree[n].block.kind for n in session.tree.path(last.raw_head)] == ["header", "text"]
 
 
+def test_what_stays_before_and_behind_what_was_hidden_is_read(tmp_path: Path) -> None:
+    said = [TALK[0], *((role, content, _HIDDEN) for role, content in TALK[1:4])]
+    said += [("user", [text("One call: ls gave a.py.")]), TALK[4]]
+    session = load(database(tmp_path / "sessions.db", one=said)).session
+    last = calls(session)[-1]
+    texts = [session.tree[n].block.value().get("text") for n in session.tree.path(last.raw_head)]
+    assert [one for one in texts if one] == ["which files?", "One call: ls gave a.py."]
+
+
 @pytest.mark.parametrize(
     ("result", "content", "failed"),
     [

@@ -10,10 +10,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ctxtui.core.block import Item
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, ThreadSeen
-from ctxtui.core.tree import Tree
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.goose.parts import part_of
 from ctxtui.transcripts.kit.chat_messages import spoken
@@ -34,9 +35,11 @@ def take(tables: Tables, tree: Tree) -> Iterator[Event]:
     """The events of the sessions in `tables`: the newest is the main thread, the others are threads beside it."""
     rows = sorted(tables.get("sessions", []), key=lambda row: word(row.get("updated_at")), reverse=True)
     ids = Ids()
+    messages: dict[str, list[Row]] = {}
+    for one in sorted(tables.get("messages", []), key=lambda one: count(one.get("id"))):
+        messages.setdefault(word(one.get("session_id")), []).append(one)
     for number, row in enumerate(rows):
-        said = [one for one in tables.get("messages", []) if one.get("session_id") == row.get("id")]
-        said.sort(key=lambda one: count(one.get("id")))
+        said = messages.get(word(row.get("id")), [])
         thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, word(row.get("id")), ids)
         if number:
             yield ThreadSeen(thread.thread, _title(row))
@@ -56,14 +59,15 @@ def _session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> Iterato
     spans = _spans(rows)
     last = max((number for number, (role, _) in enumerate(spans) if role == "assistant"), default=-1)
     reported, whole = _usage(row, ""), _usage(row, "accumulated_")
-    left = False
+    left, read = False, list[Item]()
     for number, (role, of) in enumerate(spans):
         items = spoken(role, *(part for one in of for part in _parts(one)))
-        stays = obj(decoded(of[0].get("metadata_json"))).get("agentVisible") is not False
+        stays = _stays(of[0])
         if left and stays:
-            # The user still sees what came before; the model goes on from here.
-            dialogue.restart(EpochStart.COMPACTION)
+            # What is hidden by now the user still sees; the model goes on without it.
+            dialogue.restart(EpochStart.COMPACTION, head=dialogue.tree.extend(ROOT, read))
         left = not stays
+        read += items if stays else []
         if role == "assistant":
             usage = reported if number == last else None
             ended, id_ = moment(of[-1].get("created_timestamp")), word(of[0].get("message_id"))
@@ -85,11 +89,16 @@ def _spans(rows: list[Row]) -> list[tuple[str, list[Row]]]:
         role = word(row.get("role")) or "user"
         if not _parts(row):
             continue
-        if role == "assistant" and found and found[-1][0] == role:
+        if role == "assistant" and found and found[-1][0] == role and _stays(found[-1][1][0]) == _stays(row):
             found[-1][1].append(row)
         else:
             found.append((role, [row]))
     return found
+
+
+def _stays(row: Row) -> bool:
+    """Whether the model still reads a message."""
+    return obj(decoded(row.get("metadata_json"))).get("agentVisible") is not False
 
 
 def _usage(row: Row, sums: str) -> Usage | None:
