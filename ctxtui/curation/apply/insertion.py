@@ -3,8 +3,9 @@ in front of the answers (facts §1, §4)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Sequence
-from itertools import chain
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain, islice, zip_longest
 from typing import Final
 
 from ctxtui.core.block import HEADER, Item, Place
@@ -21,8 +22,39 @@ SYSTEM = -2
 """At the end of the system prompt."""
 
 
-def placed(context: Context, wish: Insertion, gone: Collection[int]) -> Insert:
-    """The insertion that `wish` is, with the positions in `gone` taken out."""
+class Left:
+    """What is left of a context without the positions in `gone`."""
+
+    def __init__(self, context: Context, gone: Collection[int] = ()) -> None:
+        self.gone = gone
+        self._context = context
+
+    @cached_property
+    def _near(self) -> tuple[list[Message | None], list[Message | None]]:
+        messages = self._context.messages
+        before: list[Message | None] = [None]
+        for one in messages:
+            before.append(one if self._stands(one) else before[-1])
+        after: list[Message | None] = [None]
+        for one in reversed(messages):
+            after.append(one if self._stands(one) else after[-1])
+        return before, after[::-1]
+
+    def around(self, index: int) -> tuple[Message | None, Message | None]:
+        """The nearest messages of which anything is left, in front of message `index` and from it on."""
+        if not self.gone:
+            messages = self._context.messages
+            return messages[index - 1] if index else None, messages[index] if index < len(messages) else None
+        before, after = self._near
+        return before[index], after[index]
+
+    def _stands(self, message: Message) -> bool:
+        return any(p not in self.gone for p in range(message.start, message.stop))
+
+
+def placed(context: Context, wish: Insertion, left: Left) -> Insert:
+    """The insertion that `wish` is, in what is `left` of a context."""
+    gone = left.gone
     if wish.at == SYSTEM:
         return _system(context, wish, gone)
     if wish.inside is not None:
@@ -33,7 +65,7 @@ def placed(context: Context, wish: Insertion, gone: Collection[int]) -> Insert:
     at = 0 if wish.at == FRONT else wish.at
     if wish.inside is not None:
         at = _begin(context, at, gone)
-    at = slot(context, at, gone if wish.inside is not None else ())
+    at = slot(context, at, left if wish.inside is not None else None)
     return Insert(at, _message(context, wish, "user"), wish.edit)
 
 
@@ -44,9 +76,9 @@ def _begin(context: Context, at: int, gone: Container[int]) -> int:
     return before.start if all(p in gone or context.items[p].block.kind == HEADER for p in before) else at
 
 
-def slot(context: Context, position: int, gone: Collection[int] = ()) -> int:
-    """The first position from `position` on where a new message may begin; the context's length for its end. What is in
-    `gone` is in nobody's way."""
+def slot(context: Context, position: int, left: Left | None = None) -> int:
+    """The first position from `position` on where a new message may begin; the context's length for its end. Where
+    something is gone, the nearest one: that is in nobody's way."""
     messages = context.messages
     if not messages:
         return len(context)
@@ -58,27 +90,30 @@ def slot(context: Context, position: int, gone: Collection[int] = ()) -> int:
         first = context.message_of[position] + (messages[context.message_of[position]].start < position)
     ahead, back = range(first, len(messages) + 1), range(first - 1, -1, -1)
     # A summary stands as near as it may to what it replaces; what is new otherwise never in front of its place.
-    order = chain(ahead, back) if not gone else sorted((*ahead, *back), key=lambda index: abs(index - first))
-    for index in order:
-        if _free(context, index, gone):
+    left = left or Left(context)
+    for index in _nearest(ahead, back) if left.gone else chain(ahead, back):
+        if _free(context, index, left):
             return messages[index].start if index < len(messages) else len(context)
     return len(context)
 
 
-def _free(context: Context, index: int, gone: Container[int]) -> bool:
+def _nearest(ahead: Iterable[int], back: Iterable[int]) -> Iterator[int]:
+    """Both in turn, `ahead` first and with one more in front."""
+    further = iter(ahead)
+    yield from islice(further, 1)
+    for pair in zip_longest(further, back):
+        yield from (index for index in pair if index is not None)
+
+
+def _free(context: Context, index: int, left: Left) -> bool:
     """Whether a user's message may stand in front of message `index`."""
     messages = context.messages
     end = messages[index].start if index < len(messages) else len(context)
     if context.open_before[index] and any(
-        call < end <= answer and call not in gone for call, (answer, *_) in context.partners.items()
+        call < end <= answer and call not in left.gone for call, (answer, *_) in context.partners.items()
     ):
         return False
-
-    def left(message: Message) -> bool:
-        return any(p not in gone for p in range(message.start, message.stop))
-
-    before = next((one for one in reversed(messages[:index]) if left(one)), None)
-    after = next((one for one in messages[index:] if left(one)), None)
+    before, after = left.around(index)
     if before is not None and after is not None and before.role in ASSISTANT and after.role in ASSISTANT:
         # What went from between them parts them already.
         return before.stop < after.start

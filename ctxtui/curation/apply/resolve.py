@@ -12,7 +12,7 @@ from ctxtui.core.edit_kinds import NOTE
 from ctxtui.curation.apply import marker_limits, thinking
 from ctxtui.curation.apply.applied import Applied, HeldEdit, Insert, Insertion
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
-from ctxtui.curation.apply.insertion import FRONT, placed
+from ctxtui.curation.apply.insertion import FRONT, Left, placed
 from ctxtui.curation.apply.requested import RequestedFates, keep_tools
 from ctxtui.curation.apply.taken_along import changed, repair
 from ctxtui.curation.context import Context
@@ -104,13 +104,14 @@ def _hold_new(wanted: RequestedFates, inserts: list[Insert], clash: Gone) -> boo
 
 def _inserts(context: Context, new: list[Insertion], closure: Closure, rules: ProviderRules) -> list[Insert]:
     """What is new in prompt order, with what must be said besides so that the provider takes it."""
-    made = [placed(context, wish, closure.removed) for wish in new]
+    left = Left(context, closure.removed)
+    made = [placed(context, wish, left) for wish in new]
     if rules.starts_with_user and (wish := _opening(context, closure)) is not None:
-        first = placed(context, wish, closure.removed)
+        first = placed(context, wish, left)
         made = made if any(one.position <= first.position and _speaks(one) for one in made) else [first, *made]
     if rules.keeps_last_thinking and (parted := thinking.joined(context, closure, made)) is not None:
         wish = Insertion(parted.cause, repair(NOTE, context, [], "", PARTED), PARTED, "meta")
-        made = [*made, placed(context, wish, ())]
+        made = [*made, placed(context, wish, Left(context))]
     # What goes into a message comes before a new message at the same place.
     return sorted(made, key=lambda one: (one.position, one.items[0].block.kind == HEADER))
 
