@@ -105,7 +105,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format(
         "claude code",
         "claude_code",
-        "ClaudeCodeReader",
+        "reader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
         bodies=True,

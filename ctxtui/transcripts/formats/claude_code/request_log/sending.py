@@ -75,7 +75,7 @@ def meter(state: ClaudeState, record: ClaudeRecord, found: FoundObject) -> list[
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (found.start, found.end)
     state.about.window(max(map(named_window, report), default=0) if isinstance(report, dict) else 0)
-    known = state.side.meter(report, seconds(state.clock), found.line, place, state.known_calls())
+    known = state.side.meter(report, seconds(state.clock), found.line, place, state.answers.calls)
     (state.silent if known else state.other)[record.type or ""] += 1
     return []
 

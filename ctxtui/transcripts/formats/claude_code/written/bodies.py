@@ -30,7 +30,7 @@ RESPONSE: Final = ".response.json"
 
 
 class IndexLine(Struct, frozen=True, kw_only=True):
-    """A line of the index: one answer, the files of it and of its request, and the record that holds it."""
+    """A line of the index: one answer, and the files of it and of its request."""
 
     at: float | None = None
     session: str = ""
@@ -38,7 +38,6 @@ class IndexLine(Struct, frozen=True, kw_only=True):
     model: str = ""
     request_id: str = ""
     message_id: str = ""
-    uuid: str = ""
     request: str = ""
     response: str = ""
 

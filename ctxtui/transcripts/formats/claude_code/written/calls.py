@@ -1,4 +1,4 @@
-"""Calls that only body files tell of: side calls (a title, a compaction), and a session without its transcript."""
+"""The calls that body files tell of, each in the thread that they name or go on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
 from ctxtui.transcripts.formats.claude_code.threads import short
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, WrittenBodies, WrittenExchange
-from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, answer_name, as_resent
+from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, answer_name, filled
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
 from ctxtui.wire.grammars import ANTHROPIC
@@ -50,14 +50,14 @@ def extra_of(request: WrittenRequest, out: int) -> dict[str, Json]:
 
 
 class WrittenCalls:
-    """Tells the calls that the transcript has not, each once, and anew where more is known of it."""
+    """Tells the calls of bodies, each once, and anew where more is known of it."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.calls: dict[str, Call] = {}
         self._made_of: dict[str, tuple[object, object, object]] = {}
         self._hidden: dict[str, int] = {}
-        """Call -> how much thinking was still out of its request when it was told."""
+        """Call -> how much thinking was still out of its request and answer when it was told."""
         self._homes: dict[tuple[str, str], str] = {}
         """Query source and last answer of a request -> the thread that it goes on."""
         self._threads: dict[str, list[str]] = {}
@@ -68,7 +68,7 @@ class WrittenCalls:
         self._compacted = 0
 
     def events(self, bodies: WrittenBodies, told: Mapping[str, Call], thoughts: Mapping[str, str]) -> list[Event]:
-        """The events of what is new; `told` are the transcript's calls, which are left to it."""
+        """The events of what is new; `told` are the transcript's calls: their threads' ends are left to it."""
         events: list[Event] = []
         for exchange in _exchanges(bodies, told):
             events += self._exchange(exchange, thoughts, alone=not told)
@@ -85,8 +85,7 @@ class WrittenCalls:
         self._made_of[one.id] = made_of
         known = self.calls.get(one.id)
         thread = known.thread if known is not None else self._thread(one, source)
-        call = self._call(one, thread, thoughts)
-        out = int(call.extra.get("redacted_thinking", 0))
+        call, out = self._call(one, thread, thoughts, alone)
         if same and out == self._hidden.get(one.id, 0):
             return []
         self._hidden[one.id] = out
@@ -104,7 +103,7 @@ class WrittenCalls:
             self._homes.setdefault((source, name), thread)
         if source == COMPACT:
             self._compacted += 1
-        return [*events, CallSeen(call), *([TipMoved(thread, call.response_head)] if alone or thread != MAIN else [])]
+        return [*events, CallSeen(call), *([TipMoved(thread, call.response_head)] if alone else [])]
 
     def _thread(self, one: WrittenExchange, source: str) -> str:
         request = one.request
@@ -133,11 +132,13 @@ class WrittenCalls:
             label = one_line(request.prompt)[:_LABEL]
         return [ThreadSeen(thread, label, MAIN)]
 
-    def _call(self, one: WrittenExchange, thread: str, thoughts: Mapping[str, str]) -> Call:
+    def _call(self, one: WrittenExchange, thread: str, thoughts: Mapping[str, str], alone: bool) -> tuple[Call, int]:
+        """The call of an exchange, and how much thinking is still out of it."""
         line, request = one.line, one.request
-        items, out = request.filled(thoughts) if request is not None else ((), 0)
+        items, out = filled(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
         answer = _answer(one)
+        said, unsaid = filled(answer.items, thoughts)
         extra: dict[str, Json] = dict(answer.extra)
         if line is not None:
             told = {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
@@ -145,22 +146,23 @@ class WrittenCalls:
         if request is not None:
             extra |= extra_of(request, out)
         asked = request.model if request is not None else line.model if line is not None else ""
-        return Call(
+        made = Call(
             one.id,
             thread,
             head,
             head,
-            self._tree.extend(head, map(as_resent, answer.items)),
+            self._tree.extend(head, said),
             provider=ANTHROPIC,
             model=answer.model or asked,
             ended=line.at if line is not None else None,
             fidelity=Fidelity.WIRE if request is not None and request.skeleton is not None else Fidelity.TRANSCRIPT,
             usage=answer.usage,
             stop_reason=answer.stop_reason,
-            error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
+            error=answer.error or (NO_ANSWER if alone and one.line is None and one.response is None else ""),
             skeleton=request.skeleton if request is not None else None,
             extra=extra,
         )
+        return made, out + unsaid
 
     def _epoch(self, call: Call, source: str) -> Epoch:
         before = self.calls[self._threads[call.thread][-1]] if self._threads.get(call.thread) else None
@@ -209,7 +211,7 @@ class WrittenCalls:
 
 def attempt(tree: Tree, request: WrittenRequest, thread: str, thoughts: Mapping[str, str]) -> Call:
     """The call that a request was which failed and was sent again."""
-    items, out = request.filled(thoughts)
+    items, out = filled(request.items, thoughts)
     head = tree.extend(ROOT, items)
     return Call(
         _lone(request.name),
@@ -232,31 +234,28 @@ def _lone(name: str) -> str:
 
 
 def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenExchange]:
-    """What the transcript does not tell, in order: the index's, and where each goes on from, what it does not name."""
+    """What bodies tell, in order: the index's, and where each goes on from, what it does not name."""
     named: dict[str, WrittenExchange] = {}
+    loose: dict[str, WrittenExchange] = {}
     for line, call in bodies.lines:
-        if call not in told:
-            request, response = bodies.requests.get(line.request), bodies.response_of(line)
-            known = named.setdefault(call, WrittenExchange(call, line=line, request=request, response=response))
-            known.request, known.response = known.request or request, known.response or response
-    rest: list[WrittenExchange] = []
+        named.setdefault(call, WrittenExchange(call, line=line))
+        _add(named[call], bodies.requests.get(line.request), bodies.response_of(line))
     for one in bodies.loose():
-        if one.id in named:
-            known = named[one.id]
-            known.request, known.response = known.request or one.request, known.response or one.response
-        elif one.id not in told and all(one.id != other.id for other in rest):
-            rest.append(one)
-    found = list(named.values())
-    if not told:
-        # A request that got no answer on record; beside a transcript it is one of its calls, or a failed attempt.
-        rest += [
-            WrittenExchange(_lone(name), request=bodies.requests[name], order=bodies.order(name))
-            for name in bodies.unanswered()
-        ]
+        _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
+    # A request that got no answer on record is a call of the transcript, or a failed attempt; alone it is a call.
+    lone = {call: request.name for call in told if (request := bodies.request_of(call)) is not None}
+    for call, name in lone.items() if told else ((_lone(name), name) for name in bodies.unanswered()):
+        one = WrittenExchange(call, order=bodies.order(name))
+        _add(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)
+    found, rest = list(named.values()), list(loose.values())
     rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
     if rest:
         _put_in(found, rest, bodies)
     return found
+
+
+def _add(one: WrittenExchange, request: WrittenRequest | None, response: dict[str, Json] | None) -> None:
+    one.request, one.response = one.request or request, one.response or response
 
 
 def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
