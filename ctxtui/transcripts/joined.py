@@ -41,7 +41,7 @@ def with_exchange(own: Call, sent: Call) -> Call:
         sent_head=body.sent_head,
         response_head=body.response_head,
         provider=sent.provider or own.provider,
-        model=sent.model or own.model,
+        model=report.model or sent.model or own.model,
         started=timed.started,
         first_byte=timed.first_byte,
         ended=timed.ended,
