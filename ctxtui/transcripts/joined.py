@@ -16,11 +16,26 @@ from msgspec.structs import replace
 
 from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
-from ctxtui.core.session import CallSeen, Described, Event, Happened, Session, Skipped, Thread, ThreadSeen, TipMoved
+from ctxtui.core.call import BY_TRANSCRIPT, EDITS, Call, Fidelity, provider_id
+from ctxtui.core.session import (
+    MAIN,
+    CallSeen,
+    Described,
+    Event,
+    Happened,
+    Session,
+    Skipped,
+    Thread,
+    ThreadSeen,
+    TipMoved,
+)
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less, newest_quotas
 
+UNANSWERED: Final = "unanswered"
+"""What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
+say which."""
+UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCKS: Final = 1.0
 """Seconds by which the client's times of a call may lie beside ours: both clocks are of one machine."""
 _TELLING: Final = 40
@@ -28,11 +43,17 @@ _TELLING: Final = 40
 history, which marks what a person typed the same way."""
 
 
+def aside(thread: str) -> str:
+    """The thread of the requests of `thread` that got no answer: no figure of the conversation takes them for calls
+    that were answered."""
+    return UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
+
+
 def with_exchange(own: Call, sent: Call) -> Call:
     """The call that a transcript tells as `own`, of which `sent` is the exchange: what that has, and what it lacks as
     the transcript has it. Thread and epoch are the transcript's, as are id and place in the file."""
-    reported = sent.usage is not None or bool(sent.error)
-    report = sent if reported or (sent.fidelity == Fidelity.WIRE and is_answered(sent)) else own
+    # Where the user answered in the model's place, nobody made the report that the client wrote down.
+    report = sent if sent.usage is not None or sent.error or EDITS in sent.extra else own
     timed = sent if sent.started is not None else own
     body = sent if sent.raw_head != ROOT else own
     return replace(
@@ -59,6 +80,10 @@ def is_answered(call: Call) -> bool:
     return call.response_head not in (call.raw_head, call.sent_head)
 
 
+def _failed(call: Call) -> bool:
+    return bool(call.error) and call.usage is None and not is_answered(call)
+
+
 class CallPairs(Struct):
     """The calls that are on both records: by their ids in the transcript, and by their ids on the wire."""
 
@@ -74,7 +99,7 @@ class CallPairs(Struct):
 
 def pairs_of(wire: Session, own: Session) -> CallPairs:
     """Which calls of a client's `own` transcript went by as which of the `wire`'s: by the provider's ids. Where the
-    client keeps none, the same tokens at the same time are one call; where messages alone are on record, the same
+    client keeps none, the same tokens at the same time are one call; where the `wire` has no report, the same
     answer."""
     found = CallPairs()
     known = {provider_id(call): call for call in reversed(wire.calls.values())}
@@ -99,12 +124,8 @@ def pairs_of(wire: Session, own: Session) -> CallPairs:
 
 
 def _add_same_answers(found: CallPairs, wire: Session, own: Session) -> None:
-    """Add calls of a record that has messages and no reports: both are in order of time."""
-    sent = [
-        (call, _answer(wire, call))
-        for call in wire.calls.values()
-        if call.usage is None and call.fidelity != Fidelity.WIRE
-    ]
+    """Add calls of which only the transcript has a report: both are in order of time."""
+    sent = [(call, _answer(wire, call)) for call in wire.calls.values() if call.usage is None and not call.error]
     at = 0
     for call in own.calls.values() if sent else ():
         words = _answer(own, call)
@@ -181,11 +202,32 @@ class SessionJoin:
         for id_, call in pairs.wire.items():
             threads.setdefault(call.thread, self.own.calls[id_].thread)
         found = Session(self.wire.tree, self._about())
-        foreign = {} if self._union else self.wire.calls if self._leads else self.own.calls
+        owners = self._with_calls(found, pairs, threads)
+        self._with_threads(found, pairs, threads, owners)
+        told = self.own.skipped if self._leads else map(_of_transcript, self.own.skipped)
+        found.skipped = [*self.wire.skipped, *told]
+        if pairs.doubtful:
+            found.skipped.append(Skipped(1, _doubt(pairs.doubtful, self.own.about.source)))
+        found.happenings += (replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings)
+        found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
+        found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
+        found.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
+        return found
+
+    def _with_calls(self, found: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
+        """The calls of both in order. Gives the threads of requests without an answer, each with the thread whose
+        requests they are."""
+        owners: dict[str, str] = {}
         for call in _in_order(self.own, self.wire, pairs):
-            if foreign.get(call.id) is call and call.id not in pairs.own:
+            went_by = self.wire.calls.get(call.id) is call
+            if not self._union and went_by == self._leads and not (went_by and call.id in pairs.own):
                 continue
             made = self._call(call, pairs, threads)
+            if went_by and call.id not in pairs.own and _failed(call) and made.thread in self.own.threads:
+                after = found.order.get(made.thread, [""])[-1]
+                found.happenings.append(Happened(UNANSWERED, made.error, made.thread, made.at, after))
+                owners[aside(made.thread)] = made.thread
+                made = replace(made, thread=aside(made.thread))
             if made.fidelity == Fidelity.TOTALS and made.usage is not None:
                 rest = self._not_seen(made, made.usage, pairs)
                 if rest is None:
@@ -195,16 +237,7 @@ class SessionJoin:
                 made = replace(made, id=call.id)
             found.calls[made.id] = made
             found.order.setdefault(made.thread, []).append(made.id)
-        self._with_threads(found, pairs, threads)
-        told = self.own.skipped if self._leads else map(_of_transcript, self.own.skipped)
-        found.skipped = [*self.wire.skipped, *told]
-        if pairs.doubtful:
-            found.skipped.append(Skipped(1, _doubt(pairs.doubtful, self.own.about.source)))
-        found.happenings = [replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings]
-        found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
-        found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
-        found.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
-        return found
+        return owners
 
     def _about(self) -> Described:
         wire, own = self.wire.about, self.own.about
@@ -292,13 +325,15 @@ class SessionJoin:
         wire = pairs.wire.get(call.id)
         return replace(one, after=provider_id(call) if wire is None else wire.id)
 
-    def _with_threads(self, found: Session, pairs: CallPairs, threads: dict[str, str]) -> None:
+    def _with_threads(self, found: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
         """The threads of both, the transcript's names first, each with where its record ends."""
         theirs = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
         for id_ in dict.fromkeys([*self.own.threads, *found.order, *theirs]):
             own, wire = self.own.threads.get(id_, Thread(id_)), theirs.get(id_, Thread(id_))
             label, parent = own.label, own.parent
-            if id_ not in self.own.threads:
+            if id_ in owners:
+                label, parent = UNANSWERED_LABEL, owners[id_]
+            elif id_ not in self.own.threads:
                 label, parent = wire.label, threads.get(wire.parent, wire.parent)
             tip = self._tip(found, own, wire, pairs)
             if tip != ROOT or id_ in found.order:
@@ -393,7 +428,7 @@ def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
     for call in own.calls.values():
         known = pairs.wire.get(call.id, call)
         latest = max(latest, known.started or known.ended or 0.0)
-        while next_ < len(alone) and (alone[next_].started or 0.0) < latest:
+        while next_ < len(alone) and (alone[next_].at or 0.0) < latest:
             yield alone[next_]
             next_ += 1
         yield known

@@ -159,10 +159,6 @@ class WrittenBodies:
             if other != name
         )
 
-    def call_beside(self, name: str) -> str:
-        """A call of the transcript that stands where the request `name` stands; "" where there is none."""
-        return next(iter(self._stands(self.requests[name].ending).calls), "")
-
     def missing(self) -> list[str]:
         """The files that the index names and that are not there."""
         named = [name for line, _ in self.lines for name in (line.request, line.response) if name]

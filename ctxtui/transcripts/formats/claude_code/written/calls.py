@@ -158,7 +158,7 @@ class WrittenCalls:
             fidelity=Fidelity.WIRE if request is not None and request.skeleton is not None else Fidelity.TRANSCRIPT,
             usage=answer.usage,
             stop_reason=answer.stop_reason,
-            error=answer.error or (NO_ANSWER if alone and one.line is None and one.response is None else ""),
+            error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
             skeleton=request.skeleton if request is not None else None,
             extra=extra,
         )
@@ -209,25 +209,6 @@ class WrittenCalls:
         return [about]
 
 
-def attempt(tree: Tree, request: WrittenRequest, thread: str, thoughts: Mapping[str, str]) -> Call:
-    """The call that a request was which failed and was sent again."""
-    items, out = filled(request.items, thoughts)
-    head = tree.extend(ROOT, items)
-    return Call(
-        _lone(request.name),
-        thread,
-        head,
-        head,
-        head,
-        provider=ANTHROPIC,
-        model=request.model,
-        fidelity=Fidelity.WIRE,
-        error="no answer to a request is on record; it was sent again",
-        skeleton=request.skeleton,
-        extra=extra_of(request, out),
-    )
-
-
 def _lone(name: str) -> str:
     """The id of a call whose answer is not on record, from its request's file."""
     return f"request {name.removesuffix(REQUEST)}"
@@ -242,9 +223,12 @@ def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenE
         _add(named[call], bodies.requests.get(line.request), bodies.response_of(line))
     for one in bodies.loose():
         _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
-    # A request that got no answer on record is a call of the transcript, or a failed attempt; alone it is a call.
+    # A request that got no answer on record is a call of the transcript, which may come later, or a failed attempt. A
+    # transcript that records its requests tells those itself.
     lone = {call: request.name for call in told if (request := bodies.request_of(call)) is not None}
-    for call, name in lone.items() if told else ((_lone(name), name) for name in bodies.unanswered()):
+    if all(call.fidelity != Fidelity.WIRE for call in told.values()):
+        lone |= {_lone(name): name for name in bodies.unanswered() if not told or bodies.was_sent_again(name)}
+    for call, name in lone.items():
         one = WrittenExchange(call, order=bodies.order(name))
         _add(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)
     found, rest = list(named.values()), list(loose.values())

@@ -9,11 +9,10 @@ from typing import Final
 
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Session, Skipped, ThreadSeen
+from ctxtui.core.session import Event, Session, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, aside
 from ctxtui.transcripts.formats.claude_code.written.bodies import IndexLine, WrittenBodies
-from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls, attempt
+from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls
 from ctxtui.transcripts.formats.claude_code.written.request import (
     REDACTED,
     WrittenRequest,
@@ -39,7 +38,6 @@ class WrittenExchanges:
         self._named: dict[str, str] = {}
         """Message id -> the request id that it was first seen with."""
         self._thoughts: dict[str, str] = {}
-        self._failed: set[str] = set()
         self.bodies = WrittenBodies()
         self._calls = WrittenCalls(tree)
 
@@ -58,7 +56,8 @@ class WrittenExchanges:
     def lacking(self) -> Skipped | None:
         """Which bodies are named and not there, and which requests have no answer on record; None for neither."""
         missing = self.bodies.missing()
-        open_ = [name for name in self.bodies.unanswered() if name not in self._failed] if self._told else []
+        unanswered = self.bodies.unanswered() if self._told else []
+        open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
         said = [_counted(missing, "named by the index and not there")] if missing else []
         said += [_counted(open_, "without an answer on record")] if open_ else []
         return Skipped(1, "bodies of requests: " + "; ".join(said)) if said else None
@@ -84,7 +83,7 @@ class WrittenExchanges:
             else:
                 self.bodies.leave(line)
         self._lines.clear()
-        return [*self._calls.events(self.bodies, self._told, self._thoughts), *self._attempts()]
+        return self._calls.events(self.bodies, self._told, self._thoughts)
 
     def _learn(self, call: Call) -> None:
         """What a call of the transcript tells of the bodies: where it stands, the thinking of its answer."""
@@ -103,24 +102,6 @@ class WrittenExchanges:
         first = self._named.setdefault(line.message_id, line.request_id)
         # Gateways that give many answers one id: told apart as the transcript's reader does.
         return line.message_id if first == line.request_id else f"{line.message_id}+{line.request_id}"
-
-    def _attempts(self) -> list[Event]:
-        """Requests of the transcript's threads that failed and were sent again, each told once. A transcript that
-        records its requests tells them itself."""
-        events: list[Event] = []
-        if not self._told or any(call.fidelity == Fidelity.WIRE for call in self._told.values()):
-            return events
-        for name in self.bodies.unanswered():
-            if name in self._failed or not self.bodies.was_sent_again(name):
-                continue
-            self._failed.add(name)
-            beside = self._told.get(self.bodies.call_beside(name))
-            thread = beside.thread if beside is not None else MAIN
-            at = beside.started if beside is not None else None
-            failed = attempt(self._tree, self.bodies.requests[name], aside(thread), self._thoughts)
-            seen = ThreadSeen(failed.thread, UNANSWERED_LABEL, thread)
-            events += [Happened(UNANSWERED, failed.error, thread, at), seen, CallSeen(failed)]
-        return events
 
 
 def _counted(names: Sequence[str], what: str) -> str:
