@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct, field
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 
 from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.call import BY_TRANSCRIPT, EDITS, Call, Fidelity, provider_id
+from ctxtui.core.call import BY_TRANSCRIPT, EDITS, Call, Fidelity, Skeleton, provider_id
 from ctxtui.core.session import (
     MAIN,
     CallSeen,
@@ -31,6 +32,7 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less, newest_quotas
+from ctxtui.wire.codec.skeleton import marks_json, marks_of
 
 UNANSWERED: Final = "unanswered"
 """What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
@@ -312,6 +314,7 @@ class SessionJoin:
                 raw_head=heads(call.raw_head),
                 sent_head=heads(call.sent_head),
                 response_head=heads(call.response_head),
+                skeleton=call.skeleton and self._grafts.spelled(call.sent_head, call.skeleton),
             )
             if not self._leads:
                 made = replace(made, id=provider_id(call), extra={**call.extra, BY_TRANSCRIPT: True})
@@ -359,6 +362,7 @@ class _Grafts:
 
     def __init__(self, tree: Tree, own: Tree) -> None:
         self._tree, self._own = tree, own
+        self._paths = tree.running(), own.running()
         self.ends: dict[int, int] = {}
         """Where an answer ends in the transcript's contexts -> where it ends in what went over the wire."""
         self._grown: dict[int, int] = {}
@@ -380,6 +384,7 @@ class _Grafts:
         anew = own is not self._own
         if anew:
             self._own, self._seen = own, 0
+            self._paths = self._tree.running(), own.running()
             self.ends.clear()
             self._grown.clear()
         before = len(self._marks)
@@ -407,6 +412,18 @@ class _Grafts:
             made = self._tree.child(made, block, place._replace(mark=mark or place.mark))
             self._marked[node] = made
         return made
+
+    def spelled(self, head: int, skeleton: Skeleton) -> Skeleton:
+        """The skeleton of the transcript's context `head` for `grown` of it, which may begin with more blocks."""
+        new = self.grown(head)
+        more, marks = self._tree[new].depth - self._own[head].depth, marks_of(skeleton.parts)
+        if not more or not marks:
+            return skeleton
+        ours, theirs = self._paths
+        pairs = zip(map(self._tree.digest, ours.to(new)), map(self._own.digest, theirs.to(head)), strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        moved = {item + more * (item >= same): mark for item, mark in marks.items()}
+        return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": marks_json(moved)})
 
     def grown(self, head: int) -> int:
         """The transcript's context `head`, going on from what went over the wire where it does."""
