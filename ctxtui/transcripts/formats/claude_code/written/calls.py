@@ -8,19 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec.structs import replace
-
 from ctxtui.core import block_content
-from ctxtui.core.block import HEADER, Item
-from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.session import MAIN, CallSeen, Described, Event, ThreadSeen, TipMoved
+from ctxtui.core.session import MAIN, Described, Event, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
-from ctxtui.transcripts.formats.claude_code.threads import short
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, WrittenBodies, WrittenExchange
 from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, answer_name, filled
+from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
 from ctxtui.wire.grammars import ANTHROPIC
@@ -54,25 +51,32 @@ class WrittenCalls:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self.calls: dict[str, Call] = {}
+        self._threads = Conversations(tree)
+        self._homes: dict[str, Conversation] = {}
+        """Call -> the conversation that it is of."""
+        self._answered: dict[tuple[str, str], ClientThread] = {}
+        """Query source and last answer of a request -> the thread that it goes on."""
+        self._main: Conversation | None = None
+        self._system = ""
+        """The main thread's system prompt, where no index names it."""
         self._made_of: dict[str, tuple[object, object, object]] = {}
         self._hidden: dict[str, int] = {}
         """Call -> how much thinking was still out of its request and answer when it was told."""
-        self._homes: dict[tuple[str, str], str] = {}
-        """Query source and last answer of a request -> the thread that it goes on."""
-        self._threads: dict[str, list[str]] = {}
-        self._systems: dict[str, str] = {}
-        self._known: set[str] = set()
         self._title = ""
         self._about = Described()
-        self._compacted = 0
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """Every call as it was told last."""
+        return self._threads.calls
 
     def events(self, bodies: WrittenBodies, told: Mapping[str, Call], thoughts: Mapping[str, str]) -> list[Event]:
         """The events of what is new; `told` are the transcript's calls: their threads' ends are left to it."""
         events: list[Event] = []
         for exchange in _exchanges(bodies, told):
             events += self._exchange(exchange, thoughts, alone=not told)
-        return events
+        events += self._threads.settle()
+        return [event for event in events if not told or not isinstance(event, TipMoved)]
 
     def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
         source = one.line.source if one.line else ""
@@ -83,56 +87,46 @@ class WrittenCalls:
         if same and (not self._hidden.get(one.id) or one.request is None):
             return []
         self._made_of[one.id] = made_of
-        known = self.calls.get(one.id)
-        thread = known.thread if known is not None else self._thread(one, source)
-        call, out = self._call(one, thread, thoughts, alone)
+        call, out = self._call(one, thoughts)
         if same and out == self._hidden.get(one.id, 0):
             return []
         self._hidden[one.id] = out
-        if known is not None:
-            call = replace(call, epoch=known.epoch)
-        events: list[Event] = self._described(one.request) if alone and thread == MAIN else []
-        if known is None:
-            call = replace(call, epoch=self._epoch(call, source))
-            events += self._seen(thread, source, one.request)
-            self._threads.setdefault(thread, []).append(one.id)
-            events += self._resent(call, one.request)
-        self.calls[one.id] = call
+        home = self._homes.get(one.id)
+        if home is not None:
+            return self._threads.update(home, call)
+        client = self._client(one, source)
+        home = self._homes[one.id] = self._threads.find(one.request.items if one.request else (), client=client)
+        events: list[Event] = []
+        if client.name == MAIN:
+            self._main = home
+            events += self._described(one.request) if alone else []
+        elif source == COMPACT and self._main is not None and self._main.calls:
+            used = self.calls[self._main.calls[-1]].usage
+            self._main.restart = EpochStart.COMPACTION, shrunk(used.input if used is not None else 0, 0, "claude code")
         name = answer_name(self._tree.items(call.response_head, call.raw_head))
         if name:
-            self._homes.setdefault((source, name), thread)
-        if source == COMPACT:
-            self._compacted += 1
-        return [*events, CallSeen(call), *([TipMoved(thread, call.response_head)] if alone else [])]
+            self._answered.setdefault((source, name), client)
+        return [*events, *self._threads.add(home, call)]
 
-    def _thread(self, one: WrittenExchange, source: str) -> str:
+    def _client(self, one: WrittenExchange, source: str) -> ClientThread:
+        """The thread of an exchange: as its query source names it, else by the answer that it goes on from."""
         request = one.request
-        if source in _MAIN or source.startswith(f"{_MAIN[1]}:"):
-            return MAIN
-        if source and not source.startswith(_AGENT):
-            return source
-        if request is None:
-            return source or MAIN
-        if not source and not request.tools:
-            return "side call"
-        home = self._homes.get((source, request.ending.answer)) if request.ending.answer else None
-        if home is not None:
-            return home
-        system = request.system
-        if not source and self._systems.setdefault(MAIN, system) == system:
-            return MAIN
-        return f"agent {request.name.removesuffix(REQUEST)[:8]}"
+        if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
+            return ClientThread(MAIN)
+        agents = source.startswith(_AGENT)
+        if request is None or (source and not agents) or not (source or request.tools):
+            label = _LABELS.get(source, source.replace("_", " "))
+            return ClientThread(source or label, label, MAIN, aside=not agents)
+        known = self._answered.get((source, request.ending.answer)) if request.ending.answer else None
+        if known is not None:
+            return known
+        self._system = self._system or ("" if source else request.system)
+        if not source and request.system == self._system:
+            return ClientThread(MAIN)
+        label = one_line(request.prompt)[:_LABEL]
+        return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
 
-    def _seen(self, thread: str, source: str, request: WrittenRequest | None) -> list[Event]:
-        if thread in self._known or thread == MAIN:
-            return []
-        self._known.add(thread)
-        label = _LABELS.get(source, source.replace("_", " ")) if not thread.startswith("agent ") else ""
-        if not label and request is not None:
-            label = one_line(request.prompt)[:_LABEL]
-        return [ThreadSeen(thread, label, MAIN)]
-
-    def _call(self, one: WrittenExchange, thread: str, thoughts: Mapping[str, str], alone: bool) -> tuple[Call, int]:
+    def _call(self, one: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
         """The call of an exchange, and how much thinking is still out of it."""
         line, request = one.line, one.request
         items, out = filled(request.items, thoughts) if request is not None else ((), 0)
@@ -148,7 +142,7 @@ class WrittenCalls:
         asked = request.model if request is not None else line.model if line is not None else ""
         made = Call(
             one.id,
-            thread,
+            "",
             head,
             head,
             self._tree.extend(head, said),
@@ -163,38 +157,6 @@ class WrittenCalls:
             extra=extra,
         )
         return made, out + unsaid
-
-    def _epoch(self, call: Call, source: str) -> Epoch:
-        before = self.calls[self._threads[call.thread][-1]] if self._threads.get(call.thread) else None
-        if before is None:
-            return Epoch()
-        if call.thread == MAIN and self._compacted:
-            self._compacted = 0
-            was, became = (one.usage.input if one.usage is not None else 0 for one in (before, call))
-            return Epoch(before.epoch.number + 1, EpochStart.COMPACTION, shrunk(was, became, "claude code"))
-        if before.model and call.model and before.model != call.model:
-            return Epoch(before.epoch.number + 1, EpochStart.MODEL, f"{short(before.model)} → {short(call.model)}")
-        return before.epoch
-
-    def _resent(self, call: Call, request: WrittenRequest | None) -> list[Event]:
-        """The call before, with its answer where the client sent it back: the context then runs through it."""
-        calls = self._threads.get(call.thread, [])
-        if len(calls) < 2 or request is None:
-            return []
-        tree, before = self._tree, self.calls[calls[-2]]
-        if not tree.holds(call.raw_head, before.raw_head) or tree.holds(call.raw_head, before.response_head):
-            return []
-        said = _spoken(tree, before)
-        sent: list[int] = []
-        for node in tree.path(call.raw_head, before.raw_head):
-            if tree[node].place.role != "assistant":
-                break
-            sent.append(node)
-        resent = [Item(tree[n].block, tree[n].place) for n in sent if tree[n].block.kind != HEADER]
-        if not sent or len(resent) != len(said) or answer_name(resent) != answer_name(said):
-            return []
-        self.calls[before.id] = replace(before, response_head=sent[-1])
-        return [CallSeen(self.calls[before.id])]
 
     def _described(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:
@@ -273,10 +235,6 @@ def _answer(one: WrittenExchange) -> Response:
         return DIALECTS[ANTHROPIC].decode_response(one.response)
     except Malformed as error:
         return Response(error=str(error), complete=False)
-
-
-def _spoken(tree: Tree, call: Call) -> list[Item]:
-    return [item for item in tree.items(call.response_head, call.raw_head) if item.block.kind != HEADER]
 
 
 def _first_system(request: WrittenRequest) -> str:
