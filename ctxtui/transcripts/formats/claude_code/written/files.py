@@ -110,78 +110,43 @@ class BodyFileReader:
         return BodyFileReader(self._exchanges, name)
 
 
-class BodyIndexReader:
-    """Reads the index beside a transcript. `tail` also says which files that it names are not there."""
+class BodyLinesReader:
+    """Reads the index beside a transcript, or (`alone`) a folder of bodies as one stream: the lines of its index, and a
+    line for each file. `tail` also says which files that are named are not there."""
 
-    def __init__(self, exchanges: WrittenExchanges) -> None:
-        self._exchanges = exchanges
-        self._stream = RecordStream()
-
-    @property
-    def tail(self) -> Skipped | None:
-        """What is incomplete, or missing beside it."""
-        cut = self._stream.tail
-        return Skipped(cut.line, f"{INDEX}: {cut.reason}") if cut is not None else self._exchanges.lacking()
-
-    def feed(self, data: bytes) -> list[Event]:
-        """Take the lines that `data` completes."""
-        return self._lines(self._stream.feed(data))
-
-    def settle(self) -> list[Event]:
-        """Take a last line without its end."""
-        return self._lines(self._stream.settle())
-
-    def part(self, name: str) -> Reader:
-        """Bodies have no companions of their own."""
-        return BodyFileReader(self._exchanges, name)
-
-    def _lines(self, pieces: list[Piece]) -> list[Event]:
-        events: list[Event] = []
-        for piece in pieces:
-            if isinstance(piece, FoundObject):
-                self._exchanges.line(index_line(canonical.loads(piece.raw)))
-            else:
-                events.append(Skipped(piece.line, f"{INDEX}: {piece.reason}"))
-        return events
-
-
-def body_reader(exchanges: WrittenExchanges, name: str) -> Reader:
-    """The reader of the file `name` beside a transcript."""
-    return BodyIndexReader(exchanges) if name == INDEX else BodyFileReader(exchanges, name)
-
-
-class BodyFolderReader:
-    """Reads a folder of bodies as one stream: the lines of its index, and a line for each file."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._exchanges = WrittenExchanges(tree)
+    def __init__(self, exchanges: WrittenExchanges, *, alone: bool = False) -> None:
+        self._exchanges, self._alone = exchanges, alone
+        self._name = "" if alone else f"{INDEX}: "
         self._stream = RecordStream()
 
     @property
     def tail(self) -> Skipped | None:
         """What is incomplete at the end, or missing."""
-        return self._stream.tail or self._exchanges.lacking() or self._exchanges.unseen()
+        cut = self._stream.tail
+        if cut is not None:
+            return Skipped(cut.line, self._name + cut.reason)
+        return self._exchanges.lacking() or (self._exchanges.unseen() if self._alone else None)
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the lines that `data` completes; calls are told by `settle`."""
         return [event for piece in self._stream.feed(data) for event in self._piece(piece)]
 
     def settle(self) -> list[Event]:
-        """The calls of the bodies so far."""
+        """Take a last line without its end; without a transcript, the calls of the bodies so far."""
         events = [event for piece in self._stream.settle() for event in self._piece(piece)]
-        return [*events, *self._exchanges.settle()]
+        return [*events, *self._exchanges.settle()] if self._alone else events
 
     def part(self, name: str) -> Reader:
-        """The stream has all files in it."""
-        return BodyFolderReader(Tree())
+        """Bodies have no companions of their own."""
+        return BodyFileReader(self._exchanges, name)
 
     def _piece(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, FoundObject):
-            return [Skipped(piece.line, piece.reason)]
+            return [Skipped(piece.line, self._name + piece.reason)]
         try:
             value = canonical.loads(piece.raw)
         except RecursionError:
-            return [Skipped(piece.line, "nested too deeply to be read")]
+            return [Skipped(piece.line, f"{self._name}nested too deeply to be read")]
         name, text = value.get(FILE), value.get("text")
         if isinstance(name, str) and isinstance(text, str):
             wrong = _take(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
@@ -191,4 +156,11 @@ class BodyFolderReader:
         return []
 
 
-reader = BodyFolderReader
+def body_reader(exchanges: WrittenExchanges, name: str) -> Reader:
+    """The reader of the file `name` beside a transcript."""
+    return BodyLinesReader(exchanges) if name == INDEX else BodyFileReader(exchanges, name)
+
+
+def reader(tree: Tree) -> Reader:
+    """A reader of a folder of bodies by itself."""
+    return BodyLinesReader(WrittenExchanges(tree), alone=True)
