@@ -147,7 +147,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("aider", "aider.chat", "reader", (".aider.llm.history*", "aider.llm.history*")),
     _format(
         "aider llm history",
-        "aider.sent",
+        "aider.llm_history",
         "reader",
         companions=(".aider.chat.history*", "aider.chat.history*"),
         bare="aider's record of messages without any request",

@@ -199,9 +199,9 @@ def told(session: Session) -> dict[str, Any]:
                     "model": call.model, "fidelity": call.fidelity, "error": bool(call.error),
                     "betas": call.extra.get("betas"),
                     "context": [
-                        (one.place.section, one.place.role, one.block.digest)
-                        for one in tree.items(call.raw_head)
-                        if one.block.kind != HEADER
+                        (tree[n].place.section, tree[n].place.role, tree[n].category, tree.digest(n))
+                        for n in tree.path(call.raw_head)
+                        if tree[n].kind != HEADER
                     ],
                     "body": body_of(session, call), "answer": said(session, call.response_head, call.raw_head),
                 }

@@ -143,10 +143,6 @@ class WrittenBodies:
         named = self._asked_by.get(call)
         return self.requests.get(named if named is not None else self._of.get(call, ""))
 
-    def response_of(self, line: IndexLine) -> dict[str, Json] | None:
-        """The answer that a line of the index names; None where its file is missing or cut."""
-        return self.responses.get(line.response)
-
     def was_sent_again(self, name: str) -> bool:
         """Whether another request of the same words was answered, or came later: the one without an answer failed."""
         mine = self.requests[name]

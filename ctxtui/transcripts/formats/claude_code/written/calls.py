@@ -36,16 +36,6 @@ _LABEL: Final = 60
 _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
 
 
-def extra_of(request: WrittenRequest, out: int) -> dict[str, Json]:
-    """What a call's record says of its body: the file, the betas of the header, thinking that is kept out of it."""
-    extra: dict[str, Json] = {"request_file": request.name}
-    if request.betas is not None:
-        extra["betas"] = request.betas
-    if out:
-        extra["redacted_thinking"] = out
-    return extra
-
-
 class WrittenCalls:
     """Tells the calls of bodies, each once, and anew where more is known of it."""
 
@@ -133,12 +123,11 @@ class WrittenCalls:
         head = self._tree.extend(ROOT, items)
         answer = _answer(one)
         said, unsaid = filled(answer.items, thoughts)
-        extra: dict[str, Json] = dict(answer.extra)
+        told: dict[str, Json] = {}
         if line is not None:
-            told = {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
-            extra |= {key: text for key, text in told.items() if text}
+            told |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
         if request is not None:
-            extra |= extra_of(request, out)
+            told |= {"request_file": request.name, "betas": request.betas, "redacted_thinking": out}
         asked = request.model if request is not None else line.model if line is not None else ""
         made = Call(
             one.id,
@@ -154,7 +143,7 @@ class WrittenCalls:
             stop_reason=answer.stop_reason,
             error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
             skeleton=request.skeleton if request is not None else None,
-            extra=extra,
+            extra=answer.extra | {key: item for key, item in told.items() if item},
         )
         return made, out + unsaid
 
@@ -182,7 +171,7 @@ def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenE
     loose: dict[str, WrittenExchange] = {}
     for line, call in bodies.lines:
         named.setdefault(call, WrittenExchange(call, line=line))
-        _add(named[call], bodies.requests.get(line.request), bodies.response_of(line))
+        _add(named[call], bodies.requests.get(line.request), bodies.responses.get(line.response))
     for one in bodies.loose():
         _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
     # A request that got no answer on record is a call of the transcript, which may come later, or a failed attempt. A
