@@ -60,13 +60,16 @@ class WrittenCalls:
         """Every call as it was told last."""
         return self._threads.calls
 
-    def events(self, bodies: WrittenBodies, told: Mapping[str, Call], thoughts: Mapping[str, str]) -> list[Event]:
-        """The events of what is new; `told` are the transcript's calls: their threads' ends are left to it."""
+    def events(
+        self, bodies: WrittenBodies, told: Mapping[str, Call] | None, thoughts: Mapping[str, str]
+    ) -> list[Event]:
+        """The events of what is new; `told` are the transcript's calls (None: there is no transcript)."""
         events: list[Event] = []
         for exchange in _exchanges(bodies, told):
-            events += self._exchange(exchange, thoughts, alone=not told)
+            events += self._exchange(exchange, thoughts, alone=told is None)
         events += self._threads.settle()
-        return [event for event in events if not told or not isinstance(event, TipMoved)]
+        # Where threads end is the transcript's to say.
+        return [event for event in events if told is None or not isinstance(event, TipMoved)]
 
     def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
         source = one.line.source if one.line else ""
@@ -165,7 +168,7 @@ def _lone(name: str) -> str:
     return f"request {name.removesuffix(REQUEST)}"
 
 
-def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenExchange]:
+def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call] | None) -> list[WrittenExchange]:
     """What bodies tell, in order: the index's, and where each goes on from, what it does not name."""
     named: dict[str, WrittenExchange] = {}
     loose: dict[str, WrittenExchange] = {}
@@ -176,9 +179,9 @@ def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenE
         _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
     # A request that got no answer on record is a call of the transcript, which may come later, or a failed attempt. A
     # transcript that records its requests tells those itself.
-    lone = {call: request.name for call in told if (request := bodies.request_of(call)) is not None}
-    if all(call.fidelity != Fidelity.WIRE for call in told.values()):
-        lone |= {_lone(name): name for name in bodies.unanswered() if not told or bodies.was_sent_again(name)}
+    lone = {call: request.name for call in told or () if (request := bodies.request_of(call)) is not None}
+    if all(call.fidelity != Fidelity.WIRE for call in (told or {}).values()):
+        lone |= {_lone(name): name for name in bodies.unanswered() if told is None or bodies.was_sent_again(name)}
     for call, name in lone.items():
         one = WrittenExchange(call, order=bodies.order(name))
         _add(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)

@@ -83,7 +83,7 @@ class WrittenExchanges:
             else:
                 self.bodies.leave(line)
         self._lines.clear()
-        return self._calls.events(self.bodies, self._told, self._thoughts)
+        return self._calls.events(self.bodies, self._told if transcript is not None else None, self._thoughts)
 
     def _learn(self, call: Call) -> None:
         """What a call of the transcript tells of the bodies: where it stands, the thinking of its answer."""
