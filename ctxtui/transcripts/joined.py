@@ -127,9 +127,12 @@ def pairs_of(wire: Session, own: Session) -> CallPairs:
 
 def _add_same_answers(found: CallPairs, wire: Session, own: Session) -> None:
     """Add calls of which only the transcript has a report: both are in order of time."""
-    sent = [(call, _answer(wire, call)) for call in wire.calls.values() if call.usage is None and not call.error]
+    waiting = (call for call in wire.calls.values() if call.id not in found.own)
+    sent = [(call, _answer(wire, call)) for call in waiting if call.usage is None and not call.error]
     at = 0
     for call in own.calls.values() if sent else ():
+        if call.id in found.wire:
+            continue
         words = _answer(own, call)
         same = next((n for n in range(at, len(sent)) if _is_same(sent[n][1], words)), None)
         if same is not None:
