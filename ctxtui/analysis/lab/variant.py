@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -18,28 +18,19 @@ RECORDED: Final = "recorded"
 """The cache strategy of the client itself: its markers and their lifetime, as recorded or inferred."""
 
 
-class StagedEdits(NamedTuple):
-    """`edits` that stand in `thread` behind its call `since` (0: from its first one on)."""
-
-    thread: str
-    since: int
-    edits: tuple[Edit, ...]
-
-
 class Variant(Struct, frozen=True, kw_only=True):
     """One way through a session: the `steps` of the policy or profile `policy` before every call, the markers of the
-    strategy `cache`, another `model` ("": as recorded), and edits that are `staged` (None: there are none)."""
+    strategy `cache`, and another `model` ("": as recorded)."""
 
     policy: str = AS_RECORDED
     steps: tuple[Step, ...] = ()
     cache: str = RECORDED
     model: str = ""
-    staged: StagedEdits | None = None
 
     @property
     def is_recorded(self) -> bool:
         """Whether it changes nothing."""
-        return not self.steps and self.cache == RECORDED and not self.model and self.staged is None
+        return not self.steps and self.cache == RECORDED and not self.model
 
     @property
     def settings(self) -> dict[str, Json]:

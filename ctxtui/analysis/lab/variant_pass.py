@@ -33,7 +33,6 @@ from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
@@ -152,9 +151,6 @@ class VariantPass:
         self._calls: list[VariantCall] = []
         self._models: dict[str, None] = {}
         self._quoted = 0
-        staged = variant.staged
-        later = bench.book.session.thread_calls(staged.thread)[staged.since :] if staged is not None else ()
-        self._staged_at = frozenset(call.id for call in later)
 
     def take(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
         """The next call, whose recorded context is `context`."""
@@ -167,11 +163,7 @@ class VariantPass:
             thread = self._thread(call, thread, context, shared.made)
         hidden = self._hidden(step, call)
         usable = self._bench.usable(call)
-        propose = (
-            self._proposing(step, shared, call, thread, hidden, usable)
-            if self.variant.steps
-            else self._staging(step.call, context)
-        )
+        propose = self._proposing(step, shared, call, thread, hidden, usable) if self.variant.steps else None
         head, applied = thread.path.take(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
             thread.since.update(dict.fromkeys(applied.changes.keys() - thread.since.keys(), len(context)))
@@ -232,18 +224,6 @@ class VariantPass:
             after = after_all(self.variant.steps, situation)
             thread.earlier = tokens, after.so_far()
             return after.log, after.applied
-
-        return propose
-
-    def _staging(self, call: Call, context: Context) -> Proposing | None:
-        """The staged edits of the variant, from the call on at which they begin."""
-        staged = self.variant.staged
-        if staged is None or call.id not in self._staged_at:
-            return None
-        rules = rules_for(context.dialect, self._book.card(call.model or self._book.session.model))
-
-        def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
-            return (log, applied) if log else (staged.edits, apply(context, staged.edits, rules))
 
         return propose
 

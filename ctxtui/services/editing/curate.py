@@ -13,7 +13,6 @@ from ctxtui.analysis.cache.what_if import Beside, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.request_counts import as_reported, count_under, counting_terms
-from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -28,9 +27,7 @@ from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.safe_edits import unquoted
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.curation.price.later_calls import WhatFollowed
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, price_tag, with_quotes
-from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import PriceTable, price
 from ctxtui.services.counting.books import cached_by
@@ -192,26 +189,6 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
         return None if cost is None else cost.usd
 
     return charge
-
-
-def charges_of(prices: PriceTable) -> LaterCharge:
-    """What usage costs at the terms of a later call."""
-
-    def charge(usage: Usage, later: LaterCall) -> float | None:
-        return charge_of(later.call, prices)(usage, later.at) if later.call is not None else None
-
-    return charge
-
-
-def what_followed(
-    situation: PolicyContext, calls: Sequence[Call], running: RunningTotals, prices: PriceTable
-) -> WhatFollowed:
-    """The recorded `calls` after the context of `situation`, in which `running` counts."""
-
-    def front(head: int, node: int) -> int:
-        return situation.hidden + (running.read(head, node) if running.counted(node) else 0)
-
-    return WhatFollowed(situation=situation, calls=calls, front=front, charge=charges_of(prices))
 
 
 def _asked(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,10 +13,13 @@ from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
+from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.pricing.price import PriceTable, call_rates
-from ctxtui.services.lab.experiment import run
+from ctxtui.services.counting.accounts import Account
+from ctxtui.services.counting.books import cached_by
+from ctxtui.services.lab.experiment import charges, run
 
 
 def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
@@ -36,10 +40,41 @@ def in_the_lab(bench: Bench, found: Sequence[Placing]) -> list[Placing]:
     names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
     if not names:
         return list(found)
-    runs = run(bench, [Variant(), *(Variant(cache=spelled(name)) for name in names)])
+    under = _run(bench, [spelled(name) for name in names])
+    by_name = {name: under.by[spelled(name)] for name in names}
+    return [_tried(bench, one, under.own, by_name) for one in found]
+
+
+class UnderMarkers(NamedTuple):
+    """A recording as it was (`own`), and with the markers of each strategy (`by` its name in one word)."""
+
+    own: VariantRun
+    by: Mapping[str, VariantRun]
+
+    def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
+        """The first `calls` of a thread with the markers of `cache`; None where none can be simulated."""
+        numbers = {call.id: number for number, call in enumerate(calls, 1)}
+        pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
+        found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
+        if not found:
+            return None
+        saved = tuple(own.context - under.context for _, own, under in found)
+        more = (None if own.usd is None or under.usd is None else under.usd - own.usd for _, own, under in found)
+        return EditedCalls(found[0][0], saved, tuple(more))
+
+
+def under_markers(account: Account, names: Sequence[str]) -> UnderMarkers:
+    """The recording with the markers of each strategy in `names`, by the lab."""
+    if not names:
+        return UnderMarkers(VariantRun(variant=Variant(), calls=(), models=()), {})
+    table, costs = account.table, account.costs
+    return _run(Bench(account.book, cached_by(account.book), charges(table), costs, account.usable_share), names)
+
+
+def _run(bench: Bench, names: Sequence[str]) -> UnderMarkers:
+    runs = run(bench, [Variant(), *(Variant(cache=name) for name in names)])
     own, *others = (on_record(bench, runs[0], one) for one in runs)
-    by_name = dict(zip(names, others, strict=True))
-    return [_tried(bench, one, own, by_name) for one in found]
+    return UnderMarkers(own, dict(zip(names, others, strict=True)))
 
 
 def _tried(bench: Bench, one: Placing, own: VariantRun, others: dict[str, VariantRun]) -> Placing:
