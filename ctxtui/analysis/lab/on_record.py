@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.lab.variant import VariantCall, VariantRun
+from ctxtui.analysis.lab.variant import RECORDED, Variant, VariantCall, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
+from ctxtui.analysis.money.edited_calls import under_edits
 from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
 
@@ -15,17 +16,21 @@ def on_record(bench: Bench, plain: VariantRun, run: VariantRun) -> VariantRun:
     simulated cache. Where it does not differ, a call is what was reported and cost what was paid. A call without a
     report stays simulated."""
     own = {call.id: call for call in plain.calls}
-    return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant.model) for call in run.calls))
+    return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant) for call in run.calls))
 
 
-def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, model: str) -> VariantCall:
+def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:
     recorded = bench.book.session.calls[under.id]
     report = recorded.usage
     if report is None or not report.input:
         return under
     total = max(0, report.input + under.context - plain.context)
-    call = bench.as_model(recorded, model)
-    usage = _changed(report, total, plain.usage, under.usage)
+    call = bench.as_model(recorded, variant.model)
+    if variant.cache == RECORDED and call is recorded and not (plain.rewrites and not under.rewrites):
+        usage = _edited(report, plain, under)
+        total = usage.input if usage is not None else total
+    else:
+        usage = _changed(report, total, plain.usage, under.usage)
     usd = _usd(bench, recorded, call, usage) if usage is not None else None
     return replace(
         under,
@@ -37,6 +42,14 @@ def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, model: str)
         usd=usd,
         over=0 < bench.usable(call) < total,
     )
+
+
+def _edited(report: Usage, plain: VariantCall, under: VariantCall) -> Usage | None:
+    """`report` as edits change it; None where they break the cache and none can be simulated."""
+    breaks = under.rewrites and under.head != plain.head
+    if breaks and under.usage is None:
+        return None
+    return under_edits(report, under.less, under.usage if breaks else None) if breaks or any(under.less) else report
 
 
 def _usd(bench: Bench, recorded: Call, call: Call, usage: Usage) -> float | None:

@@ -20,6 +20,8 @@ from ctxtui.analysis.lab.recorded import RecordedStep
 from ctxtui.analysis.lab.sent_lengths import SentLengths
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.cache.marker_placement import KnownEnds
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
@@ -102,6 +104,18 @@ class Bench:
         if known is not step or version != self.book.version:
             self._lengths, self._lengths_of = {}, (step, self.book.version)
         return self._lengths.setdefault(model, {})
+
+    def part_ends(self, call: Call) -> tuple[int, int]:
+        """How many blocks of a recorded call's context were read, and how many read or written, as reports tell."""
+        ledger, number = self._ledgers[call.id]
+        charged = ledger.charged(number)
+        return charged.read, charged.write
+
+    @cached_property
+    def _ledgers(self) -> dict[str, tuple[CostLedger, int]]:
+        """The ledger of each call's thread, and which of its calls it is, from 0."""
+        threads = thread_costs(self.book, self.costs)
+        return {call.id: (one.ledger, n) for one in threads for n, call in enumerate(one.calls[: one.ledger.done])}
 
     def paid(self, call: Call) -> float | None:
         """What a recorded call counts as in USD; None where that is not known."""
@@ -252,8 +266,22 @@ class VariantPass:
                 usd=simulated_usd(self._bench, call, usage) if output is not None and usage is not None else None,
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,
+                less=self._less(step, model, here, total - hidden),
             )
         )
+
+    def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
+        """The tokens that the request has less than the recorded one in what that read, wrote and sent."""
+        call, nodes = step.call, here.applied.context.nodes
+        if self.variant.model or not here.applied.touched:
+            return 0, 0, 0
+        found = []
+        for depth in self._bench.part_ends(call):
+            raw, node = (nodes[depth - 1], here.path.sent(depth - 1)) if depth else (ROOT, ROOT)
+            found.append(self._counted(model, raw, call.sent_head) - self._counted(model, node, here.head))
+        own = self._counted(model, call.sent_head, call.sent_head)
+        whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
+        return found[0], found[1] - found[0], whole - found[1]
 
     def _counted(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""

@@ -21,15 +21,6 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import NOW, PriceTag
 
-
-class FirstRead(NamedTuple):
-    """What is left of the cache under the edits: `tokens` are read, and what was read behind them is charged `anew` as
-    (`Usage`'s name for it)."""
-
-    tokens: int
-    anew: str = FRESH
-
-
 CallCharge = Callable[[Usage, Call], float | None]
 """What a usage costs in USD at the terms of a recorded call; None where the price is not known."""
 
@@ -76,12 +67,13 @@ def edited_calls(
     charge: CallCharge | None,
     *,
     since: int = 0,
-    left: FirstRead | None = None,
+    left: Usage | None = None,
     scale: float = 1.0,
 ) -> EditedCalls:
     """The `calls` of the thread of `ledger` behind the first `since`, had the blocks of the nodes in `freed` been so
-    many tokens smaller. `left` is what the first of them reads then (None: all that it would have read), `charge`
-    prices a usage (None: no money is told), and `scale` says how many tokens are charged for each that is counted."""
+    many tokens smaller. `left` is what the cache simulator says that the first of them uses then (None: it reads all
+    that it would have read), `charge` prices a usage (None: no money is told), and `scale` says how many tokens are
+    charged for each that is counted."""
     saved = [0] * (len(calls) - since)
     gone = [[0, 0, 0] for _ in saved]
     for node, tokens in freed.items():
@@ -100,27 +92,29 @@ def edited_calls(
     return EditedCalls(since + 1, tuple(saved), tuple(more))
 
 
-def _more(call: Call, gone: Sequence[int], charge: CallCharge, left: FirstRead | None) -> float | None:
+def _more(call: Call, gone: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
     """What the call would have cost more (negative: less) without the tokens `gone` of what it read, wrote and sent."""
     if call.usage is None:
         return None
-    under = smaller(call.usage, gone)
-    if left is not None:
-        lost = max(0, under.cache_read - left.tokens)
-        under = replace(under, cache_read=under.cache_read - lost, **{left.anew: getattr(under, left.anew) + lost})
+    under = under_edits(call.usage, gone, left)
     before, after = charge(call.usage, call), charge(under, call)
     return None if before is None or after is None else after - before
 
 
-def smaller(usage: Usage, gone: Sequence[int]) -> Usage:
-    """`usage` less the tokens `gone` of what was read, of what was written and of neither."""
-    write = usage.cache_write
-    less = min(write, gone[1])
-    parts = {
-        name: getattr(usage, name) - (round(less * getattr(usage, name) / write) if write else 0) for name in WRITES
-    }
+def under_edits(usage: Usage, gone: Sequence[int], left: Usage | None = None) -> Usage:
+    """`usage` less the tokens `gone` of what was read, of what was written and of neither; no more is read than is
+    `left` of the cache (None: all of it), and what else stands there is paid as most of that is which `left` reads
+    not."""
+    write, had = usage.cache_write, {name: getattr(usage, name) for name in WRITES}
+    share = min(write, gone[1]) / (write or 1)
+    parts = {name: own - round(share * own) for name, own in had.items()}
     read, fresh = max(0, usage.cache_read - gone[0]), max(0, usage.fresh - gone[2])
-    return replace(usage, cache_read=read, fresh=fresh, cost=None, **parts)
+    under = replace(usage, cache_read=read, fresh=fresh, cost=None, **parts)
+    if left is None or left.cache_read >= read:
+        return under
+    anew = max(WRITES, key=lambda name: getattr(left, name)) if left.cache_write else FRESH
+    more = getattr(under, anew) + read - left.cache_read
+    return replace(under, **{"cache_read": left.cache_read, anew: more})
 
 
 def freed_by(here: PolicyContext, after: Applied) -> dict[int, int]:
@@ -157,7 +151,7 @@ class EditedThread(NamedTuple):
             return None
         nodes = self._nodes(here, freed)
         now = next((one for one in tag.moments if one.name == NOW), None) if tag is not None and since else None
-        left = FirstRead(now.read, now.anew) if now is not None else None
+        left = now.usage if now is not None else None
         # The tag goes by what reports make of the request, of which a token may be less than one that is counted.
         gone = sum(freed.values())
         scale = max(0.0, (tag.foretold - tag.foretold_under) / gone) if tag is not None and gone else 1.0

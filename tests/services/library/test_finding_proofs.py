@@ -216,7 +216,7 @@ class _Law:
         rows = zip(self.followed.numbers[1:], self.followed.saved[1:], self.followed.usd[1:], strict=True)
         for number, saved, usd in rows:
             call = self.calls[number - 1]
-            usage = self.usages.get(call.id)
+            usage = call.usage
             if usd is None or usage is None or call.model != self.here.model:
                 continue
             whole = abs(saved - self.tag.freed) <= self._rounded()
