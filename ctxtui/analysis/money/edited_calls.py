@@ -105,11 +105,15 @@ def under_edits(usage: Usage, gone: Sequence[int], left: Usage | None = None) ->
     """`usage` less the tokens `gone` of what was read, of what was written and of neither; no more is read than is
     `left` of the cache (None: all of it), and what else stands there is paid as most of that is which `left` reads
     not."""
-    write, had = usage.cache_write, {name: getattr(usage, name) for name in WRITES}
-    share = min(write, gone[1]) / (write or 1)
-    parts = {name: own - round(share * own) for name, own in had.items()}
-    read, fresh = max(0, usage.cache_read - gone[0]), max(0, usage.fresh - gone[2])
-    under = replace(usage, cache_read=read, fresh=fresh, cost=None, **parts)
+    rest = [had - less for had, less in zip((usage.cache_read, usage.cache_write, usage.fresh), gone, strict=True)]
+    for part, beside in ((2, 1), (1, 0), (0, 1), (1, 2)):
+        # What is more than was told of one part stood in the next.
+        rest[beside] += min(0, rest[part])
+        rest[part] = max(0, rest[part])
+    read, write, fresh = rest if usage.cache_write else (rest[0], 0, rest[1] + rest[2])
+    parts = {name: getattr(usage, name) * write // (usage.cache_write or 1) for name in WRITES}
+    parts[max(parts, key=lambda name: parts[name])] += write - sum(parts.values())
+    under = replace(usage, cache_read=read, fresh=max(0, fresh), cost=None, **parts)
     if left is None or left.cache_read >= read:
         return under
     anew = max(WRITES, key=lambda name: getattr(left, name)) if left.cache_write else FRESH

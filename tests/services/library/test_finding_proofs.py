@@ -204,7 +204,7 @@ class _Law:
             for call in self.calls[: number - 1]
             if tree[call.sent_head].depth <= first
         ]
-        return bool(entries) and places[0] - max(entries) < reach <= places[1] - max(entries)
+        return bool(entries) and places[0] - max(entries) <= reach <= places[1] - max(entries)
 
     def each_call(self) -> Iterator[str]:
         """Each further call of the same model that reads its context and has all that is freed costs as much less as
