@@ -217,13 +217,9 @@ def price_tag(
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
     )
-    return tag if literals is None else with_quotes(tag, before, after, literals)
-
-
-def with_quotes(tag: PriceTag, before: Applied, after: Applied, literals: Literals) -> PriceTag:
-    """The tag of the edits in `after` that `before` does not have, with what quotes what goes."""
-    found = tuple(_quotes(before, after, literals))
-    return replace(tag, quotes=found, lost=tuple(_lost(before, after, literals)))
+    if literals is None:
+        return tag
+    return replace(tag, quotes=tuple(_quotes(before, after, literals)), lost=tuple(_lost(before, after, literals)))
 
 
 def breakage(asked: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:

@@ -38,7 +38,7 @@ class Searched(Struct, frozen=True, dict=True):
 
     def ahead(self, horizon: int) -> list[Advice]:
         """What helps from here on over `horizon` calls."""
-        return advice(self.base.situation, self.found, self.base.price, horizon)
+        return advice(self.base.situation, self.found, self.base.prices.tag, horizon)
 
     def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Cure]:
         """What single policies would have saved, had they been there from the first call of the thread on."""

@@ -114,7 +114,7 @@ def findings_of(
     if not made.edits:
         return made
     after = given.situation.under(made.edits).applied
-    return replace(made, together=None if after.refused else base.price(after))
+    return replace(made, together=None if after.refused else base.prices.tag(after))
 
 
 def _with_markers(
@@ -150,7 +150,7 @@ class _Pricing(NamedTuple):
             return PricedFinding(finding=finding, horizon=self.horizon)
         here, number = self.given.situation, len(self.given.calls)
         after = here.under(finding.edits).applied
-        tag = self.base.price(after)
+        tag = self.base.prices.tag(after)
         if tag.refused:
             return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
         if tag.freed <= 0:

@@ -48,4 +48,4 @@ def _clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cur
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
     after = base.situation.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.under(base.situation, after, base.price(after), since=cure.call - 1)
+    return edited.under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
