@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import TriedMarkers
 from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import freed_by
 from ctxtui.analysis.money.savings import RatesOf
@@ -55,7 +55,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context behind its answer.
 
     `situation` is that context under the edits that stand, `calls` are those of the thread so far, `costs` what their
-    blocks cost, `missed` what they missed, `placing` what other cache markers would have cost (None: not tried).
+    blocks cost, `missed` what they missed, `markers` what other cache markers would have cost.
     `policies` are all there are by name; `priced` says whether money is known at all, `minimum` gives a model's least
     cacheable prefix.
     """
@@ -66,7 +66,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     costs: ThreadCosts
     missed: Sequence[Missed] = ()
     rates: RatesOf
-    placing: TriedMarkers | None = None
+    markers: UnderMarkers = NOT_TRIED
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
@@ -89,6 +89,13 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         if edits and not kept:
             raise NothingToStage("later blocks quote all of it")
         return kept
+
+    def input_usd(self, call: Call) -> float:
+        """USD of what `call` sent; 0 where no price is known."""
+        usage, by = call.usage, self.rates(call)
+        if usage is None or by is None:
+            return 0.0
+        return usage.fresh * by.fresh + usage.cache_read * by.read + by.written(usage)
 
     def position(self, node: int) -> int | None:
         """Where the block that `node` first was stands in the context now, if it still does as it was."""
@@ -145,6 +152,16 @@ def weighed(given: FindingInputs, edits: Sequence[Edit], least: int = 1) -> Weig
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
     smaller = [here.context.nodes[at] for at, less in freed.items() if less > 0]
     return Weight(tokens, max(stays.count(node, len(given.calls)) for node in smaller), len(smaller))
+
+
+def cured_by_markers(given: FindingInputs, cache: str, **more: Any) -> Finding | None:
+    """The finding that the markers of `cache` cure, with what the lab says that they save; None where that is nothing,
+    or not known. `more` are its other members."""
+    under = given.markers.of(cache, given.calls)
+    if under is None or under.usd is None or under.partial or under.usd >= 0:
+        return None
+    saved = -under.usd
+    return Finding(cache=cache, so_far=saved, calls=under.calls, ahead=saved / under.calls, **more)
 
 
 def cured_by(

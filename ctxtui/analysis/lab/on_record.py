@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
 from msgspec.structs import replace
 
 from ctxtui.analysis.lab.variant import RECORDED, Variant, VariantCall, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
-from ctxtui.analysis.money.edited_calls import under_edits
+from ctxtui.analysis.money.edited_calls import EditedCalls, under_edits
 from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
 
@@ -17,6 +20,27 @@ def on_record(bench: Bench, plain: VariantRun, run: VariantRun) -> VariantRun:
     report stays simulated."""
     own = {call.id: call for call in plain.calls}
     return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant) for call in run.calls))
+
+
+class UnderMarkers(NamedTuple):
+    """A recording as it was (`own`), and with the markers of each strategy (`by` its name in one word)."""
+
+    own: VariantRun
+    by: Mapping[str, VariantRun]
+
+    def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
+        """The first `calls` of a thread with the markers of `cache`; None where none can be simulated."""
+        numbers = {call.id: number for number, call in enumerate(calls, 1)}
+        pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
+        found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
+        if not found:
+            return None
+        saved = tuple(own.context - under.context for _, own, under in found)
+        more = (None if own.usd is None or under.usd is None else under.usd - own.usd for _, own, under in found)
+        return EditedCalls(found[0][0], saved, tuple(more))
+
+
+NOT_TRIED: Final = UnderMarkers(VariantRun(variant=Variant(), calls=(), models=()), {})
 
 
 def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:

@@ -113,10 +113,14 @@ class CostLedger:
         ends = [usage.cache_read * scale, (usage.cache_read + usage.cache_write) * scale, float(total)]
         # What an earlier call had cached ends where that call says, however its blocks are counted.
         _, node = self._cached.get(usage.cache_read, (0, ROOT))
-        told = missing + running.read(call.sent_head, node) if node != ROOT else 0
-        if 0 < told < ends[1] and self._book.session.tree.holds(call.sent_head, node):
+        known = node != ROOT and self._book.session.tree.holds(call.sent_head, node)
+        told = missing + running.read(call.sent_head, node) if known else 0
+        if known and 0.5 < (ends[1] - told) / (ends[1] - ends[0] or 1) < 2:
+            # Else most of what it wrote is in no block, and not to be charged to the few that are.
             ends[0] = told
         read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
+        read = self._book.session.tree[node].depth if known else read
+        write = max(read, write) if usage.cache_write else read
         if write:
             self._cached[usage.cache_read + usage.cache_write] = self.done, self._path[write - 1]
         if cost is None:

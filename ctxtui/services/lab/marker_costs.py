@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.marker_trials import Placing
-from ctxtui.analysis.lab.on_record import on_record
+from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers, on_record
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
-from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import ANSWER_LEAST, Call
 from ctxtui.pricing.price import PriceTable, call_rates
@@ -45,28 +43,10 @@ def in_the_lab(bench: Bench, found: Sequence[Placing]) -> list[Placing]:
     return [_tried(bench, one, under.own, by_name) for one in found]
 
 
-class UnderMarkers(NamedTuple):
-    """A recording as it was (`own`), and with the markers of each strategy (`by` its name in one word)."""
-
-    own: VariantRun
-    by: Mapping[str, VariantRun]
-
-    def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
-        """The first `calls` of a thread with the markers of `cache`; None where none can be simulated."""
-        numbers = {call.id: number for number, call in enumerate(calls, 1)}
-        pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
-        found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
-        if not found:
-            return None
-        saved = tuple(own.context - under.context for _, own, under in found)
-        more = (None if own.usd is None or under.usd is None else under.usd - own.usd for _, own, under in found)
-        return EditedCalls(found[0][0], saved, tuple(more))
-
-
 def under_markers(account: Account, names: Sequence[str]) -> UnderMarkers:
     """The recording with the markers of each strategy in `names`, by the lab."""
     if not names:
-        return UnderMarkers(VariantRun(variant=Variant(), calls=(), models=()), {})
+        return NOT_TRIED
     table, costs = account.table, account.costs
     return _run(Bench(account.book, cached_by(account.book), charges(table), costs, account.usable_share), names)
 

@@ -9,16 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
-from ctxtui.analysis.cache.marker_trials import tried_markers
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
 from ctxtui.analysis.findings.priced import PricedFinding, ranked, staged_blocks
 from ctxtui.analysis.findings.registry import findings
+from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
+from ctxtui.analysis.lab.placed_marks import LIVES, spelled
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
+from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, static_end
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
+from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.safe_edits import empties
 from ctxtui.curation.price.advice import saved_over
@@ -30,7 +33,7 @@ from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.lab.breakpoints import placed_breakpoints
-from ctxtui.services.lab.marker_costs import marker_rates, under_markers
+from ctxtui.services.lab.marker_costs import under_markers
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -92,17 +95,17 @@ def findings_of(
         costs=costs,
         missed=account.misses(finder).found,
         rates=account.rates,
-        placing=tried_markers(book, cached_by(book), marker_rates(table), chosen.thread) if priced else None,
+        markers=_markers(account, costs.calls) if priced else NOT_TRIED,
         policies=every_policy(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
     )
     whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
-    pricing = _Pricing(given, base, EditedThread(whole.ledger, calls, account.charge), horizon)
+    pricing = _Pricing(given, base, chosen, EditedThread(whole.ledger, calls, account.charge), horizon)
     told = [one if isinstance(one, Silent) else pricing.priced(one) for one in findings(given)]
     silent = [one for one in told if isinstance(one, Silent)]
     every = [one for one in told if isinstance(one, PricedFinding)]
-    found, small = ranked(_with_markers(account, chosen, base, costs.calls, every))
+    found, small = ranked(every)
     made = Findings(
         thread=chosen.thread,
         number=chosen.number,
@@ -117,23 +120,14 @@ def findings_of(
     return replace(made, together=None if after.refused else base.prices.tag(after))
 
 
-def _with_markers(
-    account: Account, chosen: ChosenCall, base: Curation, calls: Sequence[Call], found: Sequence[PricedFinding]
-) -> list[PricedFinding]:
-    """`found` with what the lab says of the markers that some propose, and these as breakpoints of the next request;
-    without those that save nothing."""
-    markers = under_markers(account, list(dict.fromkeys(one.finding.cache for one in found if one.finding.cache)))
-    made = []
-    for one in found:
-        cache = one.finding.cache
-        under = markers.of(cache, calls) if cache else None
-        usd = -under.usd if under is not None and under.usd is not None and not under.partial else None
-        if under is not None and usd is not None:
-            about = replace(one.finding, so_far=usd, calls=under.calls, ahead=usd / under.calls)
-            marks = placed_breakpoints(base.context, chosen.call, account.book, cache)
-            one = replace(one, finding=about, marks=marks, proved=under)
-        made.append(one)
-    return made
+def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
+    """The recording under every strategy; nothing where the provider of `calls` takes no markers."""
+    rules = cached_by(account.book)
+    if not any(rules(call).mechanism.writes_at_markers for call in calls):
+        return NOT_TRIED
+    static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
+    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in BEHIND_SYSTEM]
+    return under_markers(account, [*LIVES, *names])
 
 
 class _Pricing(NamedTuple):
@@ -141,13 +135,20 @@ class _Pricing(NamedTuple):
 
     given: FindingInputs
     base: Curation
+    chosen: ChosenCall
     whole: EditedThread
     horizon: int
 
     def priced(self, finding: Finding) -> PricedFinding | Silent:
         """A finding with its price, or why it proposes nothing."""
         if not finding.edits:
-            return PricedFinding(finding=finding, horizon=self.horizon)
+            cache, given = finding.cache, self.given
+            return PricedFinding(
+                finding=finding,
+                horizon=self.horizon,
+                marks=placed_breakpoints(self.base.context, self.chosen.call, given.book, cache) if cache else (),
+                proved=given.markers.of(cache, given.calls),
+            )
         here, number = self.given.situation, len(self.given.calls)
         after = here.under(finding.edits).applied
         tag = self.base.prices.tag(after)
