@@ -28,7 +28,6 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             "ask for entries of 5 minutes",
         ),
     ):
-        if cure is not None:
+        if cure is not None and cure.saves > 0:
             more = {"says": says, "cure": setting, "setting": setting, "tokens": cure.tokens, "count": cure.count}
-            found = cured_by_markers(given, cache, kind=KIND, **more)
-            yield from [found] if found is not None else ()
+            yield from cured_by_markers(given, cache, kind=KIND, **more)

@@ -19,8 +19,8 @@ WORTH = 0.02
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Caching that nobody asked for, and the strategy that would have cost least."""
     none = cached(given.costs, given.rates, given.minimum)
-    if none is not None:
-        unasked = cured_by_markers(
+    if none is not None and none.saves > 0:
+        yield from cured_by_markers(
             given,
             UNASKED,
             kind=KIND,
@@ -29,20 +29,16 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             count=none.count,
             setting="ctxtui cache --markers shows where; b sets one",
         )
-        yield from [unasked] if unasked is not None else ()
         return
-    tried = (
-        cured_by_markers(
+    known = [(saved, one) for one in STRATEGIES if (saved := given.saved_by_markers(spelled(one.name))) is not None]
+    saved, best = max(known, key=lambda one: one[0], default=(0.0, STRATEGIES[0]))
+    if saved > WORTH * sum(map(given.input_usd, given.calls)):
+        yield from cured_by_markers(
             given,
-            spelled(one.name),
+            spelled(best.name),
             kind=KIND,
             says="cache markers placed as {names} would have saved {usd} of input over {calls}",
-            cure=one.told,
-            names=(one.name,),
+            cure=best.told,
+            names=(best.name,),
             setting="ctxtui cache --markers shows what each strategy costs",
         )
-        for one in STRATEGIES
-    )
-    best = max((one for one in tried if one is not None), key=lambda one: one.so_far or 0.0, default=None)
-    if best is not None and (best.so_far or 0.0) > WORTH * sum(map(given.input_usd, given.calls)):
-        yield best

@@ -90,6 +90,11 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
             raise NothingToStage("later blocks quote all of it")
         return kept
 
+    def saved_by_markers(self, cache: str) -> float | None:
+        """USD that the calls cost less with the markers of `cache`, by the lab; None where that is not known."""
+        under = self.markers.of(cache, self.calls)
+        return -under.usd if under is not None and under.usd is not None and not under.partial else None
+
     def input_usd(self, call: Call) -> float:
         """USD of what `call` sent; 0 where no price is known."""
         usage, by = call.usage, self.rates(call)
@@ -154,14 +159,14 @@ def weighed(given: FindingInputs, edits: Sequence[Edit], least: int = 1) -> Weig
     return Weight(tokens, max(stays.count(node, len(given.calls)) for node in smaller), len(smaller))
 
 
-def cured_by_markers(given: FindingInputs, cache: str, **more: Any) -> Finding | None:
-    """The finding that the markers of `cache` cure, with what the lab says that they save; None where that is nothing,
-    or not known. `more` are its other members."""
-    under = given.markers.of(cache, given.calls)
-    if under is None or under.usd is None or under.partial or under.usd >= 0:
-        return None
-    saved = -under.usd
-    return Finding(cache=cache, so_far=saved, calls=under.calls, ahead=saved / under.calls, **more)
+def cured_by_markers(given: FindingInputs, cache: str, **more: Any) -> Iterator[Finding]:
+    """The finding that the markers of `cache` cure, with what the lab says that they save; none where that is not
+    known. `more` are its other members. Raises `NothingToStage` where they save nothing."""
+    under, saved = given.markers.of(cache, given.calls), given.saved_by_markers(cache)
+    if under is not None and saved is not None:
+        if saved <= 0:
+            raise NothingToStage("it would cost more than it saves")
+        yield Finding(cache=cache, so_far=saved, calls=under.calls, ahead=saved / under.calls, **more)
 
 
 def cured_by(
