@@ -9,13 +9,11 @@ from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers, on_record
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import PriceTable, call_rates
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.counting.books import cached_by
-from ctxtui.services.lab.experiment import charges, run
+from ctxtui.services.lab.experiment import bench_for, run
 
 
 def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
@@ -30,13 +28,13 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     return rates
 
 
-def in_the_lab(bench: Bench, found: Sequence[Placing]) -> list[Placing]:
+def in_the_lab(account: Account, found: Sequence[Placing]) -> list[Placing]:
     """`found`, what its markers cost and what others would, by going through the recording with each of them in one
     simulated cache. The least of all keeps its distance from the best strategy. Where no price is known, as it was."""
     names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
     if not names:
         return list(found)
-    under = _run(bench, [spelled(name) for name in names])
+    under = under_markers(account, [spelled(name) for name in names])
     return [_tried(one, under) for one in found]
 
 
@@ -44,11 +42,7 @@ def under_markers(account: Account, names: Sequence[str]) -> UnderMarkers:
     """The recording with the markers of each strategy in `names`, by the lab."""
     if not names:
         return NOT_TRIED
-    table, costs = account.table, account.costs
-    return _run(Bench(account.book, cached_by(account.book), charges(table), costs, account.usable_share), names)
-
-
-def _run(bench: Bench, names: Sequence[str]) -> UnderMarkers:
+    bench = bench_for(account)
     runs = run(bench, [Variant(), *(Variant(cache=name) for name in names)])
     own, *others = (on_record(bench, runs[0], one) for one in runs)
     return UnderMarkers(own, dict(zip(names, others, strict=True)))

@@ -103,7 +103,7 @@ def followed(account: Account, told: Findings) -> list[tuple[PricedFinding, Proo
     calls = account.session.thread_calls(told.thread)
     later = calls[told.number :]
     found = [one for one in told.found if one.finding.edits] if later else []
-    bench, numbers = bench_for(account.book, Settings()), {call.id: n for n, call in enumerate(calls, 1)}
+    bench, numbers = bench_for(account), {call.id: n for n, call in enumerate(calls, 1)}
     runs = run(bench, [Variant(), *(staged(later, one.finding.edits) for one in found)])
     own, *others = (on_record(bench, runs[0], one) for one in runs)
     proved = []
