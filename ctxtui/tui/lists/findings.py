@@ -32,7 +32,7 @@ class StageFinding(Command):
 class StageEveryFinding(Command):
     """Stage the edits of all findings, as one action."""
 
-    name, keys, label, short, group = "stage all cures", ("a",), "stage all", "all", "findings"
+    name, keys, label, short, group = "stage all cures", ("A",), "stage all", "all", "findings"
     run = Act(lambda: FindingsScreen, lambda screen: screen.take_all())
 
 

@@ -17,6 +17,7 @@ from tests.cases.sessions import Story, every_category, long_session, use, with_
 from tests.sampling import few
 from tests.tui.inspector.controllers.test_staging import session
 from tests.tui.inspector.test_inspector import opened, settled, text, until
+from tests.tui.waiting import do
 
 
 def seen(screen) -> str:  # type: ignore[no-untyped-def]
@@ -153,13 +154,14 @@ async def test_phases_are_listed_and_one_can_be_named(tmp_path: Path) -> None:
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
         await until(pilot, lambda: screen.state.complete)
-        await pilot.press("g", "3", "enter", "G")
+        await pilot.press("g", "3", "enter")
+        await do(pilot, "Phases")
         await until(pilot, lambda: "~424 a phase" in seen(screen))
         assert "● call 3" in seen(screen) and "+424" in seen(screen)
         await pilot.press("a")
         await pilot.press(*"tidying", "enter")
         await until(pilot, lambda: bool(screen.owner(NotesController).facts()))
-        await pilot.press("G")
+        await do(pilot, "Phases")
         await until(pilot, lambda: "● tidying" in seen(screen))
         await pilot.press("home", "enter")
         assert screen.state.index == 0
@@ -172,7 +174,7 @@ async def test_a_rule_that_is_no_expression_is_named() -> None:
         screen = pilot.app.screen
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
-        await pilot.press("G")
+        await do(pilot, "Phases")
         await until(pilot, lambda: "no regular expression" in seen(screen))
 
 

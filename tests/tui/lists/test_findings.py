@@ -106,7 +106,7 @@ async def test_all_cures_are_staged_together() -> None:
         shown = await listed(screen, pilot)
         assert shown.what is not None
         wanted = does(shown.what.edits)
-        await pilot.press("a")
+        await pilot.press("A")
         overlay = screen.edits.overlay
         assert overlay is not None
         await until(pilot, lambda: len(overlay.staged) == len(wanted))

@@ -19,7 +19,7 @@ from ctxtui.views.text.table import Table
 class NextOrder(Command):
     """Order by the next figure: what was carried (tokens x calls it stayed), tokens, stale results, cost."""
 
-    name, keys, label, group = "order by next column", ("s",), "order", "blocks"
+    name, keys, label, group = "order by next column", ("S",), "order", "blocks"
     sought = ("stale", "sort")
     run = Act(lambda: HeaviestScreen, lambda screen: screen.next_order())
 

@@ -20,14 +20,14 @@ from ctxtui.views.text.table import Table
 class NextLedgerOrder(Command):
     """Order by the next column: what definitions cost, take, how often they were carried, called, and when."""
 
-    name, keys, label, group = "order of the tools", ("s",), "order", "lists"
+    name, keys, label, group = "order of the tools", ("S",), "order", "lists"
     run = Act(lambda: LedgerScreen, lambda screen: screen.next_order())
 
 
 class EveryTool(Command):
     """Tools that are built in, or name no MCP server, too; or MCP servers alone again."""
 
-    name, keys, label, group = "tools of MCP servers, or all tools", ("t",), "all tools", "lists"
+    name, keys, label, group = "tools of MCP servers, or all tools", ("tab",), "all tools", "lists"
     run = Act(lambda: LedgerScreen, lambda screen: screen.every_tool())
 
 
