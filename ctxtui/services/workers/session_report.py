@@ -64,7 +64,7 @@ def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> 
         made = one.statement()
         # The screen says by itself what is wrong with the database.
         advise(made, one, counter, settings, known_edits(loaded, settings, choose(loaded.session)).edits)
-        made.cures = proved_cures(one, made.cures)
+        made.cures = proved_cures(one, counter, made.cures)
     made.subscription = subscribed(named, settings)
     return made
 
