@@ -166,7 +166,7 @@ async def test_agents_side_by_side_have_one_purse(hosted: Any) -> None:
     assert 0 < spent <= budget and 3 <= len(answered) < 16, (spent, here.limits)
     # What others gave back was used: what is left does not pay another one.
     assert budget - spent < usd(5000, LEAST_ANSWER + 100), (spent, here.limits)
-    assert all("are spent, the next request reads for" in one.why for one in done if one.why)
+    assert all("are spent, the next request reads for" in one.why for one in done if one.why), [one.why for one in done]
 
 
 async def test_a_sub_agent_s_own_budget_holds_as_the_run_s_does(hosted: Any) -> None:
