@@ -29,9 +29,9 @@ LISTS = {
     "heaviest": "W",
     "repeats": "S",
     "phases": "G",
-    "policies": "L",
-    "what would help": "H",
-    "findings": "exclamation_mark",
+    "advice": "exclamation_mark",
+    "what would go": "exclamation_mark,enter",
+    "policies": "exclamation_mark,L",
     "diff": "P",
 }
 WORDS_ONLY = frozenset({"title", "turn", "call", "sessions", "summary"})
@@ -62,10 +62,12 @@ async def walked(path: Path, *, home: bool, also: str = "") -> dict[str, list[tu
         await screens.worked_out(screen, pilot)
         await screens.steady(app, pilot)
         for name, key in LISTS.items():
-            await pilot.press(key)
-            await screens.steady(app, pilot)
+            for one in key.split(","):
+                await pilot.press(one)
+                await screens.steady(app, pilot)
             if app.screen is not screen:
                 found[name] = list(told(app))
+            while app.screen is not screen:
                 await pilot.press("escape")
     return found
 

@@ -40,7 +40,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         yield Finding(
             kind=KIND,
             says="cache markers placed as {names} would have saved {usd} of input over {calls}",
-            cure=best.told,
+            cure=f"place cache markers: {best.told}",
             so_far=saves,
             calls=len(placing.calls),
             names=(best.name,),

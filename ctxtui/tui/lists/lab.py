@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, NamedTuple
 
+from textual import on
 from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
@@ -357,11 +358,13 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         self.line.show([Span(f" {what} › ", "accent bold")], "")
         self.set_focus(self.line)
 
-    def on_line_edit_left(self, message: LineEdit.Left) -> None:
+    @on(LineEdit.Left, "#lab-line")
+    def leave_line(self, message: LineEdit.Left) -> None:
         """Nothing more is tried."""
         self._leave()
 
-    def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
+    @on(LineEdit.Submitted, "#lab-line")
+    def take_line(self, message: LineEdit.Submitted) -> None:
         """Try what was typed, besides what is there."""
         words, what = message.edit.text.strip(), self._asking
         self._leave()

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -21,7 +21,7 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.study import Study
-from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_text
+from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.board import Board
@@ -34,7 +34,7 @@ from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, plain
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
@@ -43,6 +43,8 @@ Row = TypeVar("Row")
 Result = TypeVar("Result")
 
 _ESC = "esc, then it works"
+_FILTERED = 400
+"""Cells of the line in which a filter looks for its words."""
 
 CallAt = tuple[str, int]
 """A call: its thread and its number there, from 1."""
@@ -177,6 +179,13 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
             self.show(message.what)
 
 
+class FilterRows(Command):
+    """Show only the rows that have what you type. Enter goes to them, `esc` shows all again."""
+
+    name, keys, label, group = "filter the list", ("slash",), "filter", "lists"
+    run = Act(lambda: ListScreen, lambda screen: screen.type_filter())
+
+
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     """A list of the rows that `load` gives, drawn by their `table`. Enter closes it with what `choose` makes of a row.
 
@@ -196,12 +205,23 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     its style's."""
     order: str = ""
 
+    def __init_subclass__(cls) -> None:
+        cls.commands = (*(each for each in cls.commands if each is not FilterRows), FilterRows)
+        super().__init_subclass__()
+
     def __init__(self, pane: TablePane[Row] | None = None) -> None:
         made = pane or TablePane[Row](self.heading, self.none, working=self.working, inset=self.inset)
         self.pane = made
+        self.filter = LineEdit(id="filter")
+        self.filter.display = self.filter.can_focus = False
         self.rows: Sequence[Row] = ()
         super().__init__(made)
         made.told = self.told(())
+
+    def compose(self) -> ComposeResult:
+        """The page, and over its keys the line in which rows are filtered."""
+        yield from super().compose()
+        yield self.filter
 
     @abstractmethod
     def table(self, rows: Sequence[Row]) -> Table[Row]:
@@ -249,13 +269,60 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
         table = self.table(self.rows).showing(self.order)
-        self.pane.show(self.in_order(self.rows, table), table, self.order, cursor=cursor)
+        listed, words = self.in_order(self.rows, table), self.filter.text.lower().split()
+        if words:
+            listed = [row for row in listed if _has(plain(table.draw(row, _FILTERED)).lower(), words)]
+        self.pane.filtered = self.filter.text.strip()
+        self.pane.show(listed, table, self.order, cursor=cursor)
+        self.pane.refresh_rule()
         self.fit_list()
+
+    def type_filter(self) -> None:
+        """Type what rows must have."""
+        self.filter.display = self.filter.can_focus = True
+        self.filter.show([Span(" / ", "accent bold")], self.filter.text)
+        self.set_focus(self.filter)
+
+    @on(LineEdit.Changed, "#filter")
+    def filter_changed(self, message: LineEdit.Changed) -> None:
+        """Show the rows that have it."""
+        if self.pane.rows is not None:
+            self._draw_filtered()
+
+    def _draw_filtered(self) -> None:
+        self.draw_rows(0)
+        self.pane.post_message(Pane.Moved(self.pane, self.pane.cursor))
+
+    @on(LineEdit.Submitted, "#filter")
+    def filter_submitted(self, message: LineEdit.Submitted) -> None:
+        """To the rows."""
+        self.leave_filter(message.edit.text)
+
+    @on(LineEdit.Left, "#filter")
+    def filter_left(self, message: LineEdit.Left) -> None:
+        """Show all rows again."""
+        self.leave_filter("")
+
+    def leave_filter(self, text: str) -> None:
+        """To the rows that have `text`; "": to all."""
+        changed = text != self.filter.text or self.filter.text.strip() != self.pane.filtered
+        self.filter.set_text(text)
+        self.set_focus(self.pane)
+        self.filter.can_focus, self.filter.display = False, bool(text)
+        if changed and self.pane.rows is not None:
+            self._draw_filtered()
+
+    async def action_dismiss(self, result: Result | None = None) -> None:
+        """Close; first show all rows again."""
+        if self.filter.text:
+            self.leave_filter("")
+        else:
+            await super().action_dismiss(result)
 
     def fit_list(self) -> None:
         """Give the list as many lines as its rows need, and what stands below it the rest."""
         if self.least_below:
-            needed = self.pane.body_top + max(1, self.pane.row_count)
+            needed = self.pane.body_top + max(1, self.pane.lines)
             self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.least_below))
 
     def on_resize(self) -> None:
@@ -319,6 +386,10 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         result = self.choose(row) if row is not None else None
         if result is not None:
             self.dismiss(result)
+
+
+def _has(text: str, words: Iterable[str]) -> bool:
+    return all(word in text for word in words)
 
 
 class ListHost(Protocol):

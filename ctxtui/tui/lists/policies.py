@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from textual import on
 from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
@@ -141,7 +142,8 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
             self.line.show([Span(f" {row.name} › ", "accent bold")], policies.spelled(row))
             self.set_focus(self.line)
 
-    def on_line_edit_left(self, message: LineEdit.Left) -> None:
+    @on(LineEdit.Left, "#settings")
+    def leave_line(self, message: LineEdit.Left) -> None:
         """They stay as they are."""
         self._leave([])
 
@@ -150,7 +152,8 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         self.set_focus(self.pane)
         self.line.can_focus = False
 
-    def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
+    @on(LineEdit.Submitted, "#settings")
+    def take_line(self, message: LineEdit.Submitted) -> None:
         """Work it out anew."""
         row = self.pane.row
         index = next((n for n, one in enumerate(self._rows) if row is not None and one.name == row.name), None)

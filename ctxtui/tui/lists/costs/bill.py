@@ -92,7 +92,7 @@ class BillScreen(PageScreen[Statement, CallAt]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *overlay_bindings(()),
         Binding("dollar_sign", "dismiss(None)", show=False),
-        Binding("H", "advice", show=False),
+        Binding("exclamation_mark", "advice", show=False),
     ]
 
     def __init__(self, host: ListHost) -> None:

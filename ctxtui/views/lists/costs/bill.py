@@ -200,7 +200,7 @@ def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, 
     if what.ahead:
         yield (
             "from here on",
-            advice.note(what.ahead) + ("" if name else "; H stages one"),
+            advice.note(what.ahead) + ("" if name else "; ! stages one"),
             [BillLine(spans, sum=said) for spans, said in advice.lines(what.ahead, name)],
         )
     if times := time_lines(what):
