@@ -24,10 +24,10 @@ __all__ = ["alone"]
 LISTS = {
     "misses": "c",
     "bill": "dollar_sign",
-    "threads": "T",
-    "tools": "A",
     "heaviest": "W",
-    "repeats": "S",
+    "stale": "W,tab",
+    "duplicates": "W,tab,tab",
+    "tools": "W,left",
     "phases": "G",
     "advice": "exclamation_mark",
     "what would go": "exclamation_mark,enter",

@@ -12,6 +12,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
@@ -24,11 +25,13 @@ from ctxtui.services.study.study import Study
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
+from ctxtui.tui.lists.registry import TABS, list_class
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.said_line import SaidLine
+from ctxtui.tui.widgets.tab_line import TabLine
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.model.preview import Preview
@@ -69,6 +72,21 @@ class ContentLoaded(Message, Generic[What]):
         self.error = error
 
 
+class NextTab(Command):
+    """The next tab of this list."""
+
+    name, keys, shown = "next tab", ("tab", "right"), "← →"
+    label, short, group, parts = "other tab", "tab", "lists", ("PreviousTab", "NextTab")
+    run = Act(lambda: PageScreen, lambda screen: screen.turn(1))
+
+
+class PreviousTab(Command):
+    """The tab before."""
+
+    name, keys, group = "previous tab", ("shift+tab", "left"), "lists"
+    run = Act(lambda: PageScreen, lambda screen: screen.turn(-1))
+
+
 class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     """A page that fills the screen and is closed by `esc`: it shows what `load` gives, worked out in a worker thread.
 
@@ -84,7 +102,13 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     """What to do to use a key that edits a block, and does nothing here."""
     DEFAULT_CSS = "PageScreen { background: $background; } PageScreen Board { height: 1fr; }"
 
+    tabs: ClassVar[str] = ""
+    """The list that this one is a tab of (a key of `registry.TABS`), if any."""
+    host: ListHost
+
     def __init_subclass__(cls) -> None:
+        more = (NextTab, PreviousTab) if cls.tabs else ()
+        cls.commands = (*cls.commands[:1], *more, *(each for each in cls.commands[1:] if each not in more))
         if "BINDINGS" not in vars(cls):
             cls.BINDINGS = overlay_bindings(cls.commands)
         super().__init_subclass__()
@@ -96,6 +120,8 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def compose(self) -> ComposeResult:
         """The page, and what its keys do."""
+        if self.tabs:
+            yield TabLine(self.tabs, tuple(TABS[self.tabs]), self._tab)
         yield self._board
         yield from self.below()
         yield self.said
@@ -158,6 +184,31 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def done(self, result: Result) -> None:
         """What is done over the host when the page was closed with a result."""
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close, then do what the result asks for."""
+        if self.is_current and result is not None:
+            self.app.call_later(self.done, result)
+        return super().dismiss(result)
+
+    @property
+    def _tab(self) -> int:
+        """Which tab this is."""
+        return [opens.rpartition(".")[2] for opens in TABS[self.tabs].values()].index(type(self).__name__)
+
+    def turn(self, step: int) -> None:
+        """To the next tab, or back."""
+        self.to_tab((self._tab + step) % len(TABS[self.tabs]))
+
+    def to_tab(self, at: int) -> None:
+        """To tab `at`."""
+        kind = list_class([*TABS[self.tabs].values()][at])
+        if kind is not type(self) and kind.ready(self.host):
+            self.app.switch_screen(kind(self.host))
+
+    def on_tab_line_turned(self, message: TabLine.Turned) -> None:
+        """A tab was clicked."""
+        self.to_tab(message.at)
 
     @abstractmethod
     def load(self) -> What:

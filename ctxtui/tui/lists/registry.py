@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.screen import Screen
 
@@ -17,7 +17,7 @@ from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
 if TYPE_CHECKING:
     from ctxtui.tui.lists.list_screen import ListHost
 
-    Push = Callable[[Screen[Any], Callable[[Any], None]], None]
+    Push = Callable[[Screen[Any]], None]
 
 
 class OpensLists:
@@ -38,35 +38,40 @@ class ListCommand(Command):
         super().__init_subclass__()
 
 
-class ShowThreads(ListCommand):
-    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
-    goes to one; the next time the cursor stands on the one you came from."""
+class ShowBlocks(ListCommand):
+    """The blocks of this context: the heaviest by tokens, carry (tokens x calls they stayed) or cost, stale results,
+    what stands there twice, tools by server. `tab` turns to the next."""
 
-    name, keys, label, opens = "threads", ("T",), "threads", "threads.ThreadsScreen"
-    needs = frozenset({THREADS})
-
-
-class ShowTools(ListCommand):
-    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
-
-    name, keys, opens = "tools by server", ("A",), "tools.ToolsScreen"
+    name, keys, opens = "blocks: heaviest, stale, duplicates", ("W",), "blocks.HeaviestScreen"
+    sought = ("big", "large", "expensive", "old", "stale", "remove", "heaviest blocks, by tokens or carry")
+    label, short = "blocks", "blocks"
 
 
-class ShowHeaviest(ListCommand):
-    """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
-    cache can keep each."""
+class ShowStale(ListCommand):
+    """Stale results: their file was read again or changed since, their text stands elsewhere too, or they answer a call
+    of an earlier turn."""
 
-    name, keys, opens = "heaviest blocks, by tokens or carry", ("W",), "ctxtui.tui.lists.costs.heaviest.HeaviestScreen"
-    sought = ("big", "large", "expensive", "old", "stale", "remove")
-    label, short = "heaviest", "heavy"
+    name, opens, sought = "stale results", "blocks.StaleScreen", ("old", "remove")
 
 
 class ShowRepeats(ListCommand):
     """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
     with the tokens that could go."""
 
-    name, keys, opens = "same content elsewhere (repeats)", ("S",), "duplicates.RepeatsScreen"
-    sought = ("stale", "old", "duplicates", "twice")
+    name, opens, sought = "same content elsewhere (repeats)", "blocks.RepeatsScreen", ("stale", "duplicates", "twice")
+
+
+class ShowTools(ListCommand):
+    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
+
+    name, opens = "tools by server", "blocks.ToolsScreen"
+
+
+class ShowThreads(ListCommand):
+    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
+    goes to one; the next time the cursor stands on the one you came from."""
+
+    name, opens, needs = "threads", "threads.ThreadsScreen", frozenset({THREADS})
 
 
 class ShowMisses(ListCommand):
@@ -91,20 +96,29 @@ class SkippedLines(ListCommand):
     name, group, opens, needs = "skipped lines", "what is shown", "skipped.SkippedScreen", frozenset({SKIPPED})
 
 
-LISTS: tuple[type[ListCommand], ...] = (ShowThreads, ShowTools, ShowHeaviest, ShowRepeats)
+LISTS: tuple[type[ListCommand], ...] = (ShowBlocks, ShowStale, ShowRepeats, ShowTools, ShowThreads)
 REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowBill)
 
 
-def open_list(push: Push, host: ListHost, opens: str) -> None:
-    """Open the list of the class `opens` over `host`, if there is anything to list yet; `push` puts it on the screen
-    and has a function called with what it closes with."""
+TABS: Final = {
+    "blocks": {
+        "heaviest": "blocks.HeaviestScreen",
+        "stale": "blocks.StaleScreen",
+        "duplicates": "blocks.RepeatsScreen",
+        "by tool": "blocks.ToolsScreen",
+    },
+}
+"""Lists that are the tabs of one, by the name of that: the class of each, as in `ListCommand.opens`."""
+
+
+def list_class(opens: str) -> Any:
+    """The class of a list."""
     module, _, name = opens.rpartition(".")
-    screen = getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
+    return getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
+
+
+def open_list(push: Push, host: ListHost, opens: str) -> None:
+    """Open the list of the class `opens` over `host`, where there is anything to list; `push` puts it on the screen."""
+    screen = list_class(opens)
     if screen.ready(host):
-        shown = screen(host)
-
-        def closed(result: object) -> None:
-            if result is not None:
-                shown.done(result)
-
-        push(shown, closed)
+        push(screen(host))

@@ -59,7 +59,7 @@ def test_commands_of_other_screens_are_found_too() -> None:
         ("stale", "drop block"),
         ("remove", "drop block"),
         ("delete", "drop block"),
-        ("big", "heaviest blocks"),
+        ("big", "blocks: heaviest"),
         ("old", "drop block"),
         ("save", "write context to a file"),
         ("resume", "talk from here"),
