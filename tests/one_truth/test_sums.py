@@ -23,7 +23,10 @@ __all__ = ["alone"]
 
 LISTS = {
     "misses": "c",
-    "bill": "dollar_sign",
+    "total": "dollar_sign",
+    "cost by tool": "dollar_sign,tab,tab",
+    "cost by category": "dollar_sign,tab,tab,tab",
+    "threads": "dollar_sign,left",
     "heaviest": "W",
     "stale": "W,tab",
     "duplicates": "W,tab,tab",

@@ -479,6 +479,10 @@ class ListHost(Protocol):
     def edit(self, kind: str, node: int) -> None:
         """Stage an edit of the marked blocks, else of this one; what came of it is said."""
 
+    def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
+        """Show what differs between two calls of `thread` (from 1), the first difference from `block` on; `then` is
+        done when one goes to a block from there."""
+
     def hear_said(self, do: Callable[[Spans], object]) -> Callable[[], object]:
         """From now on call `do` with what is said; what is returned ends that."""
 

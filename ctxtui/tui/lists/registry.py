@@ -75,19 +75,32 @@ class ShowThreads(ListCommand):
 
 
 class ShowMisses(ListCommand):
-    """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
+    """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word. `P` there
+    shows the two requests."""
 
-    name, keys, label, short, opens = "cache misses", ("c",), "misses", "misses", "misses.MissesScreen"
-    sought = ("expensive", "slow")
+    name, keys, label, short, opens = "cache misses", ("c",), "misses", "misses", "money.MissesScreen"
+    sought = ("expensive", "slow", "rewrites")
     group, needs = "calls", frozenset({CALLS})
 
 
-class ShowBill(ListCommand):
-    """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
+class ShowMoney(ListCommand):
+    """What this session cost and why: the total in its parts, the misses, by tool, by category, by thread. `tab` turns
+    to the next."""
 
-    name, keys, label, group = "bill of the session", ("dollar_sign",), "bill", "calls"
-    opens = "ctxtui.tui.lists.costs.bill.BillScreen"
-    sought = ("money", "expensive", "price", "cost", "dear")
+    name, keys, label, group = "money: total, misses, by tool", ("dollar_sign",), "money", "calls"
+    opens, sought = "money.TotalScreen", ("money", "expensive", "price", "cost", "dear", "bill of the session")
+
+
+class ShowToolCosts(ListCommand):
+    """What each tool cost: its definition, its calls and its results, as input."""
+
+    name, group, opens = "money by tool", "calls", "money.ToolCostScreen"
+
+
+class ShowCategoryCosts(ListCommand):
+    """What each category of block cost as input, and what the answers cost."""
+
+    name, group, opens = "money by category", "calls", "money.CategoryCostScreen"
 
 
 class SkippedLines(ListCommand):
@@ -97,7 +110,7 @@ class SkippedLines(ListCommand):
 
 
 LISTS: tuple[type[ListCommand], ...] = (ShowBlocks, ShowStale, ShowRepeats, ShowTools, ShowThreads)
-REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowBill)
+REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowMoney, ShowToolCosts, ShowCategoryCosts)
 
 
 TABS: Final = {
@@ -106,6 +119,13 @@ TABS: Final = {
         "stale": "blocks.StaleScreen",
         "duplicates": "blocks.RepeatsScreen",
         "by tool": "blocks.ToolsScreen",
+    },
+    "money": {
+        "total": "money.TotalScreen",
+        "misses": "money.MissesScreen",
+        "by tool": "money.ToolCostScreen",
+        "by category": "money.CategoryCostScreen",
+        "by thread": "threads.ThreadsScreen",
     },
 }
 """Lists that are the tabs of one, by the name of that: the class of each, as in `ListCommand.opens`."""

@@ -76,7 +76,7 @@ async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int])
         assert listed.pane.row is not None and listed.node(listed.pane.row) == node
 
 
-@pytest.mark.parametrize("key", ["percent_sign", "W", "c", "exclamation_mark"])
+@pytest.mark.parametrize("key", ["dollar_sign", "percent_sign", "W", "c", "exclamation_mark"])
 @pytest.mark.parametrize("width", [80, 120])
 async def test_every_list_names_its_way_out(key: str, width: int) -> None:
     async with opened(every_category(), (width, 24)) as (screen, pilot):

@@ -18,7 +18,7 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import Report
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.advice import AdviceScreen, ChangesScreen
-from ctxtui.tui.lists.costs.bill import BillScreen
+from ctxtui.tui.lists.money import TotalScreen
 from ctxtui.tui.lists.policies import PoliciesScreen
 from ctxtui.views.lists import suggestions as views
 from ctxtui.views.text import numbers
@@ -273,13 +273,13 @@ async def test_the_palette_finds_it_by_its_old_names(word: str, list_: type[obje
         await until(pilot, lambda: isinstance(pilot.app.screen, list_))
 
 
-async def test_the_bill_leads_to_it() -> None:
+async def test_money_leads_to_it() -> None:
     async with opened(results()) as (screen, pilot):
         await until(
-            pilot, lambda: screen.edits.desk is not None and screen.edits.ready() and BillScreen.ready(screen.state)
+            pilot, lambda: screen.edits.desk is not None and screen.edits.ready() and TotalScreen.ready(screen.state)
         )
         await pilot.press("dollar_sign")
-        await until(pilot, lambda: isinstance(pilot.app.screen, BillScreen))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TotalScreen))
         await pilot.press("exclamation_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, AdviceScreen))
 

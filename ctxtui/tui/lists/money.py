@@ -1,0 +1,328 @@
+"""Money of a session, as tabs of one list: the total in its parts, the misses with their proof, tools, categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
+
+from textual.widget import Widget
+
+from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.misses import Misses
+from ctxtui.analysis.money.spending import SpendingRow
+from ctxtui.analysis.money.statement import Statement
+from ctxtui.tui.commands import Act, Command
+from ctxtui.tui.lists.list_screen import CallAt, HostedList, ListHost, PageScreen
+from ctxtui.tui.widgets.board import Board
+from ctxtui.tui.widgets.pane import Pane
+from ctxtui.views.glossary.spots import Spot
+from ctxtui.views.lists import misses
+from ctxtui.views.lists.costs import bill
+from ctxtui.views.lists.costs.bill_parts import BillLine
+from ctxtui.views.text import numbers, safe_text, sums
+from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.sums import ROW
+from ctxtui.views.text.table import Table
+
+
+class OpenCall(Command):
+    """Show the call of this miss in the transcript."""
+
+    name, keys, label, group = "open call", ("enter",), "open call", "misses"
+    run = Act(lambda: MissesScreen, lambda screen: screen.take())
+
+
+class NextMiss(Command):
+    """The next miss, less dear."""
+
+    name, keys, shown = "next miss", ("right_square_bracket", "full_stop", "n"), "[ ]"
+    label, group, parts = "miss", "misses", ("PreviousMiss", "NextMiss")
+    run = Act(lambda: MissesScreen, lambda screen: screen.step(1))
+
+
+class PreviousMiss(Command):
+    """The miss before, dearer."""
+
+    name, keys, group = "previous miss", ("left_square_bracket", "comma", "N"), "misses"
+    run = Act(lambda: MissesScreen, lambda screen: screen.step(-1))
+
+
+class ShowProof(Command):
+    """Show the two requests, at the block with which the miss begins. Going to a block from there closes this list."""
+
+    name, keys, label, short, group = "diff of the two requests", ("P",), "diff of the requests", "diff", "misses"
+    run = Act(lambda: MissesScreen, lambda screen: screen.prove())
+
+
+class DetailBoard(Board):
+    """The miss under the cursor."""
+
+    def __init__(self) -> None:
+        super().__init__(title="miss", id="miss")
+        self.found: Sequence[Missed] = ()
+        self.index = 0
+
+    def show(self, found: Sequence[Missed], index: int) -> None:
+        """Another miss of these."""
+        self.found, self.index = found, index
+        self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """Why, drawn to scale, with what would cure it."""
+        if self.index >= len(self.found):
+            return ()
+        return misses.detail(self.found[self.index], self.found, width, height)
+
+    def after(self) -> Spans:
+        """Which one it is."""
+        return misses.title(self.found[self.index]) if self.found else ()
+
+
+class MissesScreen(HostedList[Missed, CallAt]):
+    """The misses; closes with the call that is to be shown."""
+
+    tabs = "money"
+    commands: ClassVar[tuple[type[Command], ...]] = (OpenCall, ShowProof, NextMiss, PreviousMiss)
+    heading = "misses"
+    working = (Span(" · running every call through the cache simulator", "dim"),)
+    DEFAULT_CSS = """
+    MissesScreen #misses { height: auto; max-height: 45%; min-height: 4; }
+    MissesScreen #miss { height: 1fr; }
+    """
+
+    def __init__(self, host: ListHost) -> None:
+        self.what: Misses | None = None
+        self.detail = DetailBoard()
+        super().__init__(host)
+
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Once all is read."""
+        return host.loaded is not None and host.complete
+
+    def below(self) -> Iterable[Widget]:
+        """The detail."""
+        yield self.detail
+
+    def load(self) -> Sequence[Missed]:
+        """Every call goes through the simulator."""
+        self.what = self.host.misses()
+        return self.what.found
+
+    def table(self, rows: Sequence[Missed]) -> Table[Missed]:
+        """Call, cause, what changed, money."""
+        return misses.table(rows)
+
+    def told(self, rows: Sequence[Missed]) -> Spans:
+        """How they are ordered."""
+        return [Span("dearest first", "dim")] if self.size.width >= misses.NARROW else ()
+
+    def noted(self, rows: Sequence[Missed]) -> Spans:
+        """The sum, and how the forecasts did."""
+        if self.what is None:
+            return ()
+        head = misses.head(self.what)
+        return [*head, Span("   "), *misses.foreseen(self.what)] if self.size.width >= misses.NARROW else head[1:4]
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """What was lost in all."""
+        return misses.sums_of_total(self.what) if self.what is not None else {}
+
+    def sums_beside(self, spot: Spot) -> Mapping[str, str]:
+        """Of the miss in detail."""
+        row = self.pane.row
+        if row is None:
+            return {}
+        tokens, money = misses.sum_of_tokens(row), misses.sum_of_money(row)
+        return {"written again": tokens, "read": tokens, "tokens": tokens, "lost": money, "cost": money, ROW: tokens}
+
+    def on_resize(self) -> None:
+        """A narrow screen says less."""
+        self.tell()
+
+    def show(self, what: Sequence[Missed]) -> None:
+        """The list takes what it needs, the detail the rest."""
+        if self.what is not None:
+            self.pane.none = f" {misses.none_of(self.what)}"
+        super().show(what)
+        rows = min(len(what), max(3, self.size.height * 45 // 100 - 2))
+        self.pane.styles.height = max(3, self.pane.body_top + rows)
+        self.detail.show(what, 0)
+
+    def on_pane_moved(self, message: Pane.Moved) -> None:
+        """Another miss is under the cursor."""
+        if self.pane.row is not None:
+            self.detail.show(self.pane.rows or (), self.pane.cursor)
+
+    def prove(self) -> None:
+        """Show what differs between the two requests, over this list."""
+        row = self.pane.row
+        if row is not None:
+            self.host.compare(row.thread, (row.base, row.number), row.block, self.dismiss)
+
+    def step(self, step: int) -> None:
+        """To the next miss, or back."""
+        self.pane.move_to(self.pane.cursor + step)
+
+    def choose(self, row: Missed) -> CallAt:
+        """Its call."""
+        return row.thread, row.number
+
+    def done(self, result: CallAt) -> None:
+        """Show the call."""
+        self.host.to_call(*result)
+
+
+class TotalPane(Pane):
+    """The parts of the bill, the dearest blocks, how long calls took."""
+
+    def __init__(self) -> None:
+        super().__init__(title="bill", id="bill")
+        self.lines: list[BillLine] = []
+        self.what: Statement | None = None
+        self._trouble = ""
+
+    def show(self, what: Statement) -> None:
+        """It is added up."""
+        self.what = what
+        self.reload()
+        self.refresh_rule()
+
+    def fail(self, trouble: str) -> None:
+        """It could not be."""
+        self._trouble = trouble
+        self.refresh()
+
+    def measure(self) -> None:
+        """Another width gives other lines."""
+        self.lines = bill.overview(self.what, self.body_width) if self.what is not None else []
+        super().measure()
+
+    @property
+    def row_count(self) -> int:
+        """Lines."""
+        return len(self.lines)
+
+    def row_state(self, index: int, line: int) -> str:
+        """No line leads anywhere: there is no cursor."""
+        return ""
+
+    def action_move(self, rows: int) -> None:
+        """Scroll."""
+        self.scroll_to_line(self.viewport.top + rows)
+
+    def render_row(self, index: int, line: int, width: int) -> Spans:
+        """A line."""
+        return self.lines[index].spans
+
+    def empty(self) -> Spans:
+        """While it is added up, or why it could not be."""
+        if self._trouble:
+            return [Span(f" ▲ {safe_text.one_line(self._trouble, 400)}", "warn")]
+        return [Span(" · adding up every call of every thread", "dim")]
+
+    def after(self) -> Spans:
+        """What it comes to, of how many calls."""
+        return bill.head(self.what) if self.what is not None else ()
+
+
+class ShowAdvice(Command):
+    """Close this list, and show what would cost less from here on."""
+
+    name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "money"
+    run = Act(lambda: TotalScreen, lambda screen: screen.show_advice())
+
+
+class TotalScreen(PageScreen[Statement, None]):
+    """The bill, added up in a worker."""
+
+    tabs = "money"
+    commands: ClassVar[tuple[type[Command], ...]] = (ShowAdvice,)
+
+    def __init__(self, host: ListHost) -> None:
+        self.host = host
+        self.pane = TotalPane()
+        super().__init__(self.pane)
+
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Once all is read."""
+        return host.loaded is not None and host.complete
+
+    def load(self) -> Statement:
+        """Add up every call."""
+        return self.host.statement()
+
+    def show(self, what: Statement) -> None:
+        """It is added up."""
+        self.pane.show(what)
+
+    def fail(self, trouble: str) -> None:
+        """It could not be."""
+        self.pane.fail(trouble)
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """What the figures of a line are made of."""
+        if spot.pane != self.pane.id:
+            return {}
+        if spot.line == 0:
+            return {ROW: bill.sum_of_head(self.pane.what)} if self.pane.what is not None else {}
+        row = self.pane.row_under(spot.line)
+        return {ROW: self.pane.lines[row].sum} if row is not None and row < len(self.pane.lines) else {}
+
+    def show_advice(self) -> None:
+        """To the list of advice."""
+        below = self.app.screen_stack[-2]
+        self.dismiss(None)
+        below.call_after_refresh(below.run_action, "command('AdviceList')")
+
+
+class ToolCostScreen(HostedList[SpendingRow, None]):
+    """What each tool cost as input, by its definition, calls and results; then the rest of the bill."""
+
+    tabs = "money"
+    heading, none, order = "cost by tool", "Nothing was paid.", "cost"
+    working = (Span(" · adding up every call of every thread", "dim"),)
+
+    def __init__(self, host: ListHost) -> None:
+        self.what: Statement | None = None
+        super().__init__(host)
+
+    @classmethod
+    def ready(cls, host: ListHost) -> bool:
+        """Once all is read."""
+        return host.loaded is not None and host.complete
+
+    def load(self) -> Sequence[SpendingRow]:
+        """Add up every call."""
+        self.what = self.host.statement()
+        return self.spending(self.what)
+
+    def spending(self, what: Statement) -> Sequence[SpendingRow]:
+        """The rows."""
+        return what.tools
+
+    def table(self, rows: Sequence[SpendingRow]) -> Table[SpendingRow]:
+        """Each with its share of the bill."""
+        return bill.spending_table(rows, self.what.bill.usd if self.what is not None else None)
+
+    def noted(self, rows: Sequence[SpendingRow]) -> Spans:
+        """What all of them come to."""
+        if self.what is None:
+            return ()
+        return [Span(numbers.least(self.what.bill.usd, self.what.bill.at_least), "ink bold"), Span(" in all", "dim")]
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """The same as a sum."""
+        usd = self.what.bill.usd if self.what is not None else None
+        return {ROW: sums.added_money(usd, [row.usd for row in self.rows], "rows")}
+
+
+class CategoryCostScreen(ToolCostScreen):
+    """What each category of block cost as input; then output and what no block stands for."""
+
+    heading = "cost by category"
+
+    def spending(self, what: Statement) -> Sequence[SpendingRow]:
+        """The rows."""
+        return what.categories
