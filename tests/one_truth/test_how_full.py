@@ -122,9 +122,9 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         advice = await listed(screen, pilot, "exclamation_mark", AdviceScreen)
         await until(pilot, lambda: advice.is_complete)
         rows = advice.pane.rows
-        assert {row.tag.after + row.freed for row in rows if row.tag is not None} == {after}
+        assert {row.what.tag.after + row.freed for row in rows if row.what.tag is not None} == {after}
         assert {one.tag.before for one in advice.found.found if one.tag is not None} == {after}
-        advice.pane.move_to(next(n for n, row in enumerate(rows) if row.tag is not None))
+        advice.pane.move_to(next(n for n, row in enumerate(rows) if row.what.tag is not None))
         await pilot.pause()
         assert f"next call {numbers.tokens(after)} → " in "".join(map(plain, advice.board.draw(100, 6)))
         policies = await listed(screen, pilot, "L", PoliciesScreen)

@@ -152,7 +152,9 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         before = self.pane.row if self.pane.cursor else None
         self.rows = self.load()
         self.tell()
-        self.draw_rows(next((n for n, row in enumerate(self.rows) if before is not None and _same(row, before)), 0))
+        self.draw_rows(
+            next((n for n, row in enumerate(self.rows) if before is not None and row.what is before.what), 0)
+        )
         self._tell()
 
     @property
@@ -166,7 +168,8 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def draw_rows(self, cursor: int | None = None) -> None:
         """As others; a list that is still searched for is not empty."""
-        self.pane.none = views.none(self.found) if self.is_complete else "· looking for what would help"
+        none = findings_view.none(self.found) if self.found is not None else "Nothing found that would save anything."
+        self.pane.none = none if self.is_complete else "· looking for what would help"
         super().draw_rows(cursor)
 
     def table(self, rows: Sequence[Suggestion]) -> Table[Suggestion]:
@@ -197,19 +200,18 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def _detail(self, width: int) -> list[Spans]:
         row = self.pane.row
-        told = views.detail(row, self.found, self.source.name, self._command(row), width) if row is not None else []
-        return [*told, *(findings_view.not_told(self.found, width) if self.found is not None and not told else [])]
+        return views.detail(row, self.found, self.source.name, self._command(row), width)
 
-    def _command(self, row: Suggestion) -> str:
-        if row.advice is not None:
+    def _command(self, row: Suggestion | None) -> str:
+        if row is not None and row.advice is not None:
             return advice_view.command(row.advice, self.source.name, self.source.place)
-        if row.finding is not None and self.found is not None:
+        if row is not None and row.finding is not None and self.found is not None:
             return findings_view.command(row.finding, self.source.name, self.found)
         return ""
 
     def copy_command(self) -> None:
         """Put the command line into the clipboard, through the terminal."""
-        told = self._command(self.pane.row) if self.pane.row is not None else ""
+        told = self._command(self.pane.row)
         if told:
             self.app.copy_to_clipboard(told)
             self.said.say([Span("✓ ", "ok"), Span("the command line is copied", "dim")])
@@ -239,7 +241,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def take_safe(self) -> None:
         """Stage all that is safe; of two that change the same block the first one does."""
-        edits = separate(row.edits for row in self.rows if row.is_safe and row.tag is not None)
+        edits = separate(row.edits for row in self.rows if row.is_safe and row.what.tag is not None)
         if edits:
             self.dismiss(edits)
         else:
@@ -253,10 +255,6 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
                 self.dismiss(row)
 
         self.app.push_screen(self.source.policies(), chosen)
-
-
-def _same(one: Suggestion, other: Suggestion) -> bool:
-    return one.finding is other.finding and one.advice is other.advice
 
 
 class StageChanges(Command):

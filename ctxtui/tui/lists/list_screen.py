@@ -107,8 +107,8 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     host: ListHost
 
     def __init_subclass__(cls) -> None:
-        more = (NextTab, PreviousTab) if cls.tabs else ()
-        cls.commands = (*cls.commands[:1], *more, *(each for each in cls.commands[1:] if each not in more))
+        if cls.tabs and NextTab not in cls.commands:
+            cls.commands = (*cls.commands[:1], NextTab, PreviousTab, *cls.commands[1:])
         if "BINDINGS" not in vars(cls):
             cls.BINDINGS = overlay_bindings(cls.commands)
         super().__init_subclass__()

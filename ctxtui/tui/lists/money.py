@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual.widget import Widget
 
@@ -12,17 +13,19 @@ from ctxtui.analysis.cache.misses import Misses
 from ctxtui.analysis.money.spending import SpendingRow
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import CallAt, HostedList, ListHost, PageScreen
+from ctxtui.tui.lists.list_screen import CallAt, HostedList, ListHost
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import misses
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.lists.costs.bill_parts import BillLine
-from ctxtui.views.text import numbers, safe_text, sums
+from ctxtui.views.text import numbers, sums
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
+
+Row = TypeVar("Row")
 
 
 class OpenCall(Command):
@@ -173,115 +176,11 @@ class MissesScreen(HostedList[Missed, CallAt]):
         self.host.to_call(*result)
 
 
-class TotalPane(Pane):
-    """The parts of the bill, the dearest blocks, how long calls took."""
-
-    def __init__(self) -> None:
-        super().__init__(title="bill", id="bill")
-        self.lines: list[BillLine] = []
-        self.what: Statement | None = None
-        self._trouble = ""
-
-    def show(self, what: Statement) -> None:
-        """It is added up."""
-        self.what = what
-        self.reload()
-        self.refresh_rule()
-
-    def fail(self, trouble: str) -> None:
-        """It could not be."""
-        self._trouble = trouble
-        self.refresh()
-
-    def measure(self) -> None:
-        """Another width gives other lines."""
-        self.lines = bill.overview(self.what, self.body_width) if self.what is not None else []
-        super().measure()
-
-    @property
-    def row_count(self) -> int:
-        """Lines."""
-        return len(self.lines)
-
-    def row_state(self, index: int, line: int) -> str:
-        """No line leads anywhere: there is no cursor."""
-        return ""
-
-    def action_move(self, rows: int) -> None:
-        """Scroll."""
-        self.scroll_to_line(self.viewport.top + rows)
-
-    def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A line."""
-        return self.lines[index].spans
-
-    def empty(self) -> Spans:
-        """While it is added up, or why it could not be."""
-        if self._trouble:
-            return [Span(f" ▲ {safe_text.one_line(self._trouble, 400)}", "warn")]
-        return [Span(" · adding up every call of every thread", "dim")]
-
-    def after(self) -> Spans:
-        """What it comes to, of how many calls."""
-        return bill.head(self.what) if self.what is not None else ()
-
-
-class ShowAdvice(Command):
-    """Close this list, and show what would cost less from here on."""
-
-    name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "money"
-    run = Act(lambda: TotalScreen, lambda screen: screen.show_advice())
-
-
-class TotalScreen(PageScreen[Statement, None]):
-    """The bill, added up in a worker."""
+class StatementList(HostedList[Row, None], Generic[Row]):
+    """A tab of what the statement of the session says."""
 
     tabs = "money"
-    commands: ClassVar[tuple[type[Command], ...]] = (ShowAdvice,)
-
-    def __init__(self, host: ListHost) -> None:
-        self.host = host
-        self.pane = TotalPane()
-        super().__init__(self.pane)
-
-    @classmethod
-    def ready(cls, host: ListHost) -> bool:
-        """Once all is read."""
-        return host.loaded is not None and host.complete
-
-    def load(self) -> Statement:
-        """Add up every call."""
-        return self.host.statement()
-
-    def show(self, what: Statement) -> None:
-        """It is added up."""
-        self.pane.show(what)
-
-    def fail(self, trouble: str) -> None:
-        """It could not be."""
-        self.pane.fail(trouble)
-
-    def sums(self, spot: Spot) -> Mapping[str, str]:
-        """What the figures of a line are made of."""
-        if spot.pane != self.pane.id:
-            return {}
-        if spot.line == 0:
-            return {ROW: bill.sum_of_head(self.pane.what)} if self.pane.what is not None else {}
-        row = self.pane.row_under(spot.line)
-        return {ROW: self.pane.lines[row].sum} if row is not None and row < len(self.pane.lines) else {}
-
-    def show_advice(self) -> None:
-        """To the list of advice."""
-        below = self.app.screen_stack[-2]
-        self.dismiss(None)
-        below.call_after_refresh(below.run_action, "command('AdviceList')")
-
-
-class ToolCostScreen(HostedList[SpendingRow, None]):
-    """What each tool cost as input, by its definition, calls and results; then the rest of the bill."""
-
-    tabs = "money"
-    heading, none, order = "cost by tool", "Nothing was paid.", "cost"
+    none = "Nothing was paid."
     working = (Span(" · adding up every call of every thread", "dim"),)
 
     def __init__(self, host: ListHost) -> None:
@@ -293,12 +192,63 @@ class ToolCostScreen(HostedList[SpendingRow, None]):
         """Once all is read."""
         return host.loaded is not None and host.complete
 
-    def load(self) -> Sequence[SpendingRow]:
+    def load(self) -> Sequence[Row]:
         """Add up every call."""
         self.what = self.host.statement()
-        return self.spending(self.what)
+        return self.listed(self.what)
 
-    def spending(self, what: Statement) -> Sequence[SpendingRow]:
+    @abstractmethod
+    def listed(self, what: Statement) -> Sequence[Row]:
+        """The rows."""
+
+
+class ShowAdvice(Command):
+    """Close this list, and show what would cost less from here on."""
+
+    name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "money"
+    run = Act(lambda: TotalScreen, lambda screen: screen.show_advice())
+
+
+class TotalScreen(StatementList[BillLine]):
+    """The parts of the bill, the dearest blocks, how long calls took."""
+
+    commands: ClassVar[tuple[type[Command], ...]] = (ShowAdvice,)
+    heading = "bill"
+
+    def listed(self, what: Statement) -> Sequence[BillLine]:
+        """As wide as the screen."""
+        return bill.overview(what, self.size.width - 2)
+
+    def table(self, rows: Sequence[BillLine]) -> Table[BillLine]:
+        """The lines as they are."""
+        return bill.LINES
+
+    def told(self, rows: Sequence[BillLine]) -> Spans:
+        """What it comes to, of how many calls."""
+        return bill.head(self.what) if self.what is not None else ()
+
+    def on_resize(self) -> None:
+        """Another width gives other lines."""
+        if self.what is not None:
+            self.show(self.listed(self.what))
+
+    def sums_of_rule(self) -> Mapping[str, str]:
+        """The sum behind the total."""
+        return {ROW: f"{bill.sum_of_all(self.what)}."} if self.what is not None else {}
+
+    def show_advice(self) -> None:
+        """To the list of advice."""
+        below = self.app.screen_stack[-2]
+        self.dismiss(None)
+        below.call_after_refresh(below.run_action, "command('AdviceList')")
+
+
+class ToolCostScreen(StatementList[SpendingRow]):
+    """What each tool cost as input, by its definition, calls and results; then the rest of the bill."""
+
+    heading, order = "cost by tool", "cost"
+
+    def listed(self, what: Statement) -> Sequence[SpendingRow]:
         """The rows."""
         return what.tools
 
@@ -323,6 +273,6 @@ class CategoryCostScreen(ToolCostScreen):
 
     heading = "cost by category"
 
-    def spending(self, what: Statement) -> Sequence[SpendingRow]:
+    def listed(self, what: Statement) -> Sequence[SpendingRow]:
         """The rows."""
         return what.categories

@@ -47,13 +47,6 @@ class ShowBlocks(ListCommand):
     label, short = "blocks", "blocks"
 
 
-class ShowStale(ListCommand):
-    """Stale results: their file was read again or changed since, their text stands elsewhere too, or they answer a call
-    of an earlier turn."""
-
-    name, opens, sought = "stale results", "blocks.StaleScreen", ("old", "remove")
-
-
 class ShowRepeats(ListCommand):
     """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
     with the tokens that could go."""
@@ -91,26 +84,14 @@ class ShowMoney(ListCommand):
     opens, sought = "money.TotalScreen", ("money", "expensive", "price", "cost", "dear", "bill of the session")
 
 
-class ShowToolCosts(ListCommand):
-    """What each tool cost: its definition, its calls and its results, as input."""
-
-    name, group, opens = "money by tool", "calls", "money.ToolCostScreen"
-
-
-class ShowCategoryCosts(ListCommand):
-    """What each category of block cost as input, and what the answers cost."""
-
-    name, group, opens = "money by category", "calls", "money.CategoryCostScreen"
-
-
 class SkippedLines(ListCommand):
     """What of the recording could not be read: every line, and why."""
 
     name, group, opens, needs = "skipped lines", "what is shown", "skipped.SkippedScreen", frozenset({SKIPPED})
 
 
-LISTS: tuple[type[ListCommand], ...] = (ShowBlocks, ShowStale, ShowRepeats, ShowTools, ShowThreads)
-REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowMoney, ShowToolCosts, ShowCategoryCosts)
+LISTS: tuple[type[ListCommand], ...] = (ShowBlocks, ShowRepeats, ShowTools, ShowThreads)
+REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowMoney)
 
 
 TABS: Final = {

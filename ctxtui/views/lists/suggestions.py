@@ -10,6 +10,7 @@ from msgspec import Struct
 from ctxtui.analysis.findings.suggestions import Suggestion
 from ctxtui.core.block_content import read
 from ctxtui.curation.policies.risk import Risk
+from ctxtui.curation.price.advice import Advice
 from ctxtui.views.blocks import one_line
 from ctxtui.views.lists import advice, findings
 from ctxtui.views.lists.findings import FindingsData
@@ -27,9 +28,7 @@ _WIDE: Final = 110
 
 def title(one: Suggestion) -> str:
     """What to do: ``drop 12 unused tools``, ``externalize large + truncate results``."""
-    if one.finding is not None:
-        return findings.cure(one.finding.finding)
-    return advice.named(one.advice) if one.advice is not None else ""
+    return advice.named(one.what) if isinstance(one.what, Advice) else findings.cure(one.what.finding)
 
 
 def _group(one: Suggestion) -> Spans:
@@ -55,7 +54,7 @@ def _frees(one: Suggestion, room: int) -> Span:
 
 
 def _risk(one: Suggestion, room: int) -> Span:
-    risk = one.risk
+    risk = one.what.risk
     if risk is None:
         return Span("breakpoints" if one.edits else "by hand", "dim")
     if one.is_safe and risk > Risk.OUTSIDE:
@@ -65,9 +64,7 @@ def _risk(one: Suggestion, room: int) -> Span:
 
 def sum_of(one: Suggestion) -> str:
     """What the figures of a row are made of."""
-    if one.finding is not None:
-        return findings.sum_of(one.finding)
-    return advice.sum_of(one.advice, one.staged) if one.advice is not None else ""
+    return advice.sum_of(one.what, one.staged) if isinstance(one.what, Advice) else findings.sum_of(one.what)
 
 
 def _columns() -> Iterator[Column[Suggestion]]:
@@ -83,18 +80,16 @@ def _columns() -> Iterator[Column[Suggestion]]:
 TABLE: Final[Table[Suggestion]] = Table(tuple(_columns()), mark=2, tail=0, group=_group)
 
 
-def none(what: FindingsData | None) -> str:
-    """The sentence where there is nothing to do."""
-    return findings.none(what) if what is not None else "Nothing found that would save anything."
-
-
 def detail(one: Suggestion | None, what: FindingsData | None, name: str, told: str, room: int) -> list[Spans]:
-    """What it does and saves in whole, and its command line, `told` for what policies propose."""
-    if one is None:
-        return []
-    if one.finding is not None and what is not None:
-        return findings.detail(one.finding, what, name, room)
-    return advice.detail(one.advice, told, room, one.staged) if one.advice is not None else []
+    """What it does and saves in whole, with its command line, `told` for what policies propose; then what nothing is
+    proposed for."""
+    lines: list[Spans] = []
+    if one is not None:
+        if isinstance(one.what, Advice):
+            lines = advice.detail(one.what, told, room, one.staged)
+        elif what is not None:
+            lines = findings.detail(one.what, what, name, room)
+    return [*lines, *(findings.not_told(what, room) if what is not None else [])]
 
 
 class ChangedBlock(Struct, frozen=True):

@@ -121,7 +121,7 @@ async def test_what_is_safe_loses_no_text_and_the_line_above_the_panes_names_not
             places = [context.find(target) for edit in row.edits for target in edit.targets]
             tools = all(at is not None and context.items[at].place.section == "tools" for at in places)
             dropped = tools and {edit.kind for edit in row.edits} == {"drop"}
-            assert row.is_safe == (row.risk is None or row.risk <= Risk.OUTSIDE or dropped), views.title(row)
+            assert row.is_safe == (row.what.risk is None or row.what.risk <= Risk.OUTSIDE or dropped), views.title(row)
         await pilot.press("escape")
         reasons = screen.panels.reasons
         await until(pilot, lambda: reasons.subject is not None)
@@ -168,14 +168,14 @@ async def test_what_is_staged_costs_and_frees_what_was_said() -> None:
     async with opened(results()) as (screen, pilot):
         shown = await listed(screen, pilot)
         row = next(row for row in shown.rows if row.advice is not None and row.is_safe)
-        assert row.advice is not None and "externalize_large" in row.advice.names and row.moment is not None
+        assert row.advice is not None and "externalize_large" in row.advice.names and row.what.moment is not None
         await stage(shown, pilot, shown.rows.index(row))
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         overlay, pane, staging = screen.edits.overlay, screen.panels.staged.what, screen.panels.staging
         assert overlay is not None and not overlay.applied and staging is not None and staging.freed == row.freed
         assert [one.id for one in overlay.staged] == [one.id for one in row.edits]
         assert pane is not None
-        best = next(one for one in pane.moments if one.name == row.moment.name)
+        best = next(one for one in pane.moments if one.name == row.what.moment.name)
         assert best.once == pytest.approx(row.once, abs=1e-9), "it costs what it was said to cost"
         again = await listed(screen, pilot)
         names = {one.advice.names for one in again.rows if one.advice is not None}
@@ -191,7 +191,7 @@ async def test_all_that_is_safe_is_staged_together() -> None:
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
         shown = await listed(screen, pilot)
-        safe = [edit for row in shown.rows if row.is_safe and row.tag is not None for edit in row.edits]
+        safe = [edit for row in shown.rows if row.is_safe and row.what.tag is not None for edit in row.edits]
         assert safe
         await pilot.press("A")
         overlay = screen.edits.overlay

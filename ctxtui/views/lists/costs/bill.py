@@ -144,7 +144,7 @@ def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[Sp
 
     return Table(
         (
-            Column("name", 0, name, "left"),
+            Column("name", 0, name, "left", gap=1),
             Column("share", 9, share, sum=sum_),
             Column("", 24, bar, "left", gap=2, from_width=84),
             Column("cost", 10, lambda row, _: _money(row.usd), sort=lambda row: row.usd or 0.0, sum=sum_),
@@ -221,6 +221,12 @@ def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, 
         yield "time", "medians", times
 
 
+LINES: Final[Table[BillLine]] = Table(
+    (Column("", 0, lambda row, _: row.spans, "left", sum=lambda row: row.sum),), mark=1, tail=0
+)
+"""Lines that are drawn already, as rows."""
+
+
 def overview(what: Statement, room: int) -> list[BillLine]:
     """The lines of the total: its parts, the dearest blocks, how long calls took."""
     out = part_lines(what, room)
@@ -231,11 +237,6 @@ def overview(what: Statement, room: int) -> list[BillLine]:
         if lines:
             out += [BillLine([]), BillLine([Span(f" {title}", "accent bold"), Span(f"  {note}", "faint")]), *lines]
     return out
-
-
-def sum_of_head(what: Statement) -> str:
-    """The sum behind the total."""
-    return f"{sum_of_all(what)}."
 
 
 LABEL: Final = "list price"
