@@ -14,7 +14,7 @@ from ctxtui.analysis.content.tools import ToolServer, totals
 from ctxtui.core.tree import ROOT
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.tui.lists.list_screen import HostedList, ListHost, OrderRows
 from ctxtui.views.inspector import toolset
 from ctxtui.views.inspector.toolset import ListRow, Toolset
 from ctxtui.views.lists import duplicates
@@ -209,18 +209,10 @@ MORE_ON_ROWS: tuple[type[Command], ...] = (ApplyInList, UndoInList, PinRow, Trun
 """What else is done with its rows."""
 
 
-class NextOrder(Command):
-    """Order by the next figure: what was carried (tokens x calls it stayed), tokens, stale results, cost."""
-
-    name, keys, label, group = "order by next column", ("s",), "order", "blocks"
-    sought = ("stale", "sort")
-    run = Act(lambda: HeaviestScreen, lambda screen: screen.next_order())
-
-
 class HeaviestScreen(BlockList[HeavyBlock]):
     """The heaviest blocks by tokens, by carry or by cost; closes with the node of one."""
 
-    commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, NextOrder, *MORE_ON_ROWS)
+    commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, OrderRows, *MORE_ON_ROWS)
     heading, none, order, most = "heaviest", "No block in this context.", "carry", heaviest_blocks.KEEP
 
     @classmethod

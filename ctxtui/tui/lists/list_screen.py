@@ -30,6 +30,7 @@ from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.tui.widgets.prompt_line import PromptLine, Question
 from ctxtui.tui.widgets.said_line import SaidLine
 from ctxtui.tui.widgets.tab_line import TabLine
 from ctxtui.tui.widgets.table_pane import TablePane
@@ -77,14 +78,14 @@ class NextTab(Command):
 
     name, keys, shown = "next tab", ("tab", "right"), "← →"
     label, short, group, parts = "other tab", "tab", "lists", ("PreviousTab", "NextTab")
-    run = Act(lambda: PageScreen, lambda screen: screen.turn(1))
+    run = Act(lambda: PageScreen, lambda screen: screen.next_tab(1))
 
 
 class PreviousTab(Command):
     """The tab before."""
 
     name, keys, group = "previous tab", ("shift+tab", "left"), "lists"
-    run = Act(lambda: PageScreen, lambda screen: screen.turn(-1))
+    run = Act(lambda: PageScreen, lambda screen: screen.next_tab(-1))
 
 
 class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
@@ -196,7 +197,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
         """Which tab this is."""
         return [opens.rpartition(".")[2] for opens in TABS[self.tabs].values()].index(type(self).__name__)
 
-    def turn(self, step: int) -> None:
+    def next_tab(self, step: int) -> None:
         """To the next tab, or back."""
         self.to_tab((self._tab + step) % len(TABS[self.tabs]))
 
@@ -237,6 +238,13 @@ class FilterRows(Command):
     run = Act(lambda: ListScreen, lambda screen: screen.type_filter())
 
 
+class OrderRows(Command):
+    """Order by the next column."""
+
+    name, keys, label, group, sought = "order by next column", ("s",), "order", "lists", ("sort",)
+    run = Act(lambda: ListScreen, lambda screen: screen.next_order())
+
+
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     """A list of the rows that `load` gives, drawn by their `table`. Enter closes it with what `choose` makes of a row.
 
@@ -263,16 +271,18 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     def __init__(self, pane: TablePane[Row] | None = None) -> None:
         made = pane or TablePane[Row](self.heading, self.none, working=self.working, inset=self.inset)
         self.pane = made
-        self.filter = LineEdit(id="filter")
-        self.filter.display = self.filter.can_focus = False
+        self.line = LineEdit(id="prompt")
+        self.line.display = False
+        self.prompt = PromptLine(self.line, self._asking, self._asked)
+        """Asks on a line over the keys."""
         self.rows: Sequence[Row] = ()
         super().__init__(made)
         made.told = self.told(())
 
     def compose(self) -> ComposeResult:
-        """The page, and over its keys the line in which rows are filtered."""
+        """The page, and over its keys the line on which something is asked."""
         yield from super().compose()
-        yield self.filter
+        yield self.line
 
     @abstractmethod
     def table(self, rows: Sequence[Row]) -> Table[Row]:
@@ -320,53 +330,56 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
         table = self.table(self.rows).showing(self.order)
-        listed, words = self.in_order(self.rows, table), self.filter.text.lower().split()
+        listed, words = self.in_order(self.rows, table), self.pane.filtered.lower().split()
         if words:
             listed = [row for row in listed if _has(plain(table.draw(row, _FILTERED)).lower(), words)]
-        self.pane.filtered = self.filter.text.strip()
         self.pane.show(listed, table, self.order, cursor=cursor)
         self.pane.refresh_rule()
         self.fit_list()
 
     def type_filter(self) -> None:
         """Type what rows must have."""
-        self.filter.display = self.filter.can_focus = True
-        self.filter.show([Span(" / ", "accent bold")], self.filter.text)
-        self.set_focus(self.filter)
+        self.prompt.ask(
+            Question(
+                [Span(" / ", "accent bold")],
+                self.filter_rows,
+                text=self.pane.filtered,
+                on_change=lambda: self.filter_rows(self.line.text),
+                on_cancel=lambda: self.filter_rows(""),
+            )
+        )
 
-    @on(LineEdit.Changed, "#filter")
-    def filter_changed(self, message: LineEdit.Changed) -> None:
-        """Show the rows that have it."""
-        if self.pane.rows is not None:
-            self._draw_filtered()
+    def filter_rows(self, text: str) -> None:
+        """Show the rows that have the words of `text`; "": all."""
+        if text.strip() != self.pane.filtered and self.pane.rows is not None:
+            self.pane.filtered = text.strip()
+            self.draw_rows(0)
+            self.pane.post_message(Pane.Moved(self.pane, self.pane.cursor))
 
-    def _draw_filtered(self) -> None:
-        self.draw_rows(0)
-        self.pane.post_message(Pane.Moved(self.pane, self.pane.cursor))
+    def _asking(self) -> None:
+        self.line.display = True
+        self.set_focus(self.line)
 
-    @on(LineEdit.Submitted, "#filter")
-    def filter_submitted(self, message: LineEdit.Submitted) -> None:
-        """To the rows."""
-        self.leave_filter(message.edit.text)
-
-    @on(LineEdit.Left, "#filter")
-    def filter_left(self, message: LineEdit.Left) -> None:
-        """Show all rows again."""
-        self.leave_filter("")
-
-    def leave_filter(self, text: str) -> None:
-        """To the rows that have `text`; "": to all."""
-        changed = text != self.filter.text or self.filter.text.strip() != self.pane.filtered
-        self.filter.set_text(text)
+    def _asked(self) -> None:
+        self.line.display = False
         self.set_focus(self.pane)
-        self.filter.can_focus, self.filter.display = False, bool(text)
-        if changed and self.pane.rows is not None:
-            self._draw_filtered()
+
+    @on(LineEdit.Changed, "#prompt")
+    def _typed(self) -> None:
+        self.prompt.change()
+
+    @on(LineEdit.Submitted, "#prompt")
+    def _answered(self) -> None:
+        self.prompt.submit(self.line.text)
+
+    @on(LineEdit.Left, "#prompt")
+    def _unanswered(self) -> None:
+        self.prompt.cancel()
 
     async def action_dismiss(self, result: Result | None = None) -> None:
         """Close; first show all rows again."""
-        if self.filter.text:
-            self.leave_filter("")
+        if self.pane.filtered:
+            self.filter_rows("")
         else:
             await super().action_dismiss(result)
 
