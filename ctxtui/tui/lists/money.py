@@ -162,6 +162,8 @@ class MissesScreen(HostedList[Missed, CallAt]):
         row = self.pane.row
         if row is not None:
             self.host.compare(row.thread, (row.base, row.number), row.block, self.dismiss)
+        elif self.pane.rows is None:
+            self.said.say([Span("the misses are still being worked out", "dim")])
 
     def step(self, step: int) -> None:
         """To the next miss, or back."""
@@ -225,7 +227,7 @@ class TotalScreen(StatementList[BillLine]):
 
     def told(self, rows: Sequence[BillLine]) -> Spans:
         """What it comes to, of how many calls."""
-        return bill.head(self.what) if self.what is not None else ()
+        return bill.head(self.what)[1:] if self.what is not None else ()
 
     def on_resize(self) -> None:
         """Another width gives other lines."""

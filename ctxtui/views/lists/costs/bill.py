@@ -337,11 +337,12 @@ def head(what: Statement) -> list[Span]:
     more += f" · {copied:,} copied by ctxtui from another session" if copied else ""
     usd = numbers.least(what.bill.usd, what.bill.at_least)
     if not what.subscription:
-        return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
+        return [Span(" "), Span(usd, "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
     tokens = sum(c.usage.input + c.output for c in what.calls if c.usage)
     share = f" · peak {numbers.share(what.peak / what.window, 0)} of the window" if what.window else ""
     return [
-        Span(f" {numbers.least_tokens(tokens, what.bill.partial > 0)}", "ink bold"),
+        Span(" "),
+        Span(numbers.least_tokens(tokens, what.bill.partial > 0), "ink bold"),
         Span(f" tokens{share}", "ink"),
         Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
     ]
