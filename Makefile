@@ -4,7 +4,7 @@
 BIN = .venv/bin
 
 .PHONY: seeds run test extras quick install lint types imports compiled unit format test-all test-core test-readers test-services test-screens \
-    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary faults bench samples constraints wheel clean
+    test-programs test-examples test-snapshot test-mcp clients test-clients client-table policies-table glossary keys faults bench samples constraints wheel clean
 
 run: install
 	@$(BIN)/ctxtui $(ARGS)
@@ -104,6 +104,10 @@ client-table: install clients
 # The column of the cures in docs/policies.md, from the samples.
 policies-table: install
 	$(BIN)/python scripts/policies_table.py
+
+# docs/keys.md, from the commands of the screens.
+keys: install
+	$(BIN)/python scripts/keys.py
 
 # docs/glossary.md, from ctxtui/data/glossary.toml.
 glossary: install

@@ -45,7 +45,9 @@ FRONT: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
         "Measure",
         (
             CommandEntry(
-                "cost", "ctxtui.cli.money.cost:cost", "Say what sessions cost: in all, by model, tool, day, project ..."
+                "cost",
+                "ctxtui.cli.money.cost:cost",
+                "Show what sessions cost: in all, by model, tool, day ...",
             ),
             CommandEntry(
                 "cache", "ctxtui.cli.inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."
@@ -121,7 +123,7 @@ MORE: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
             CommandEntry(
                 "findings",
                 "ctxtui.cli.money.findings:findings",
-                "What is the case and what cures it, ranked by what that saves.",
+                "Problems found, and fixes, ranked by what they save.",
             ),
             CommandEntry(
                 "lab", "ctxtui.cli.lab.lab:lab", "Replay sessions under other policies, caches, models; no model call."

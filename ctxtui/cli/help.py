@@ -15,16 +15,21 @@ from ctxtui.services.config.policy_registry import every_policy
 
 
 @click.command("help", context_settings={"ignore_unknown_options": True})
-@click.argument("words", metavar="[COMMAND | commands | exit-codes | settings | policies]", nargs=-1)
+@click.argument("words", metavar="[COMMAND | commands | keys | exit-codes | settings | policies]", nargs=-1)
+@click.option("--free", is_flag=True, help="With `keys`: the keys that no screen uses.")
 @click.pass_context
-def help_(context: click.Context, words: tuple[str, ...]) -> None:
+def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
     """Print help on a command or a topic.
 
     \b
     Example: ctxtui help exit-codes
-    Example: ctxtui help commands
+    Example: ctxtui help keys --free
     """
-    if not words:
+    if words == ("keys",):
+        from ctxtui.tui import key_page  # here: it imports every screen
+
+        write(key_page.free_text() if free else key_page.text())
+    elif not words:
         write(help_text().rstrip("\n"))
     elif words == ("commands",):
         write(all_commands())

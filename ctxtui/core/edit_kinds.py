@@ -95,7 +95,7 @@ KINDS: Final = {
             needs_text=True,
         ),
         EditKind(
-            name=EXTERNALIZE, done="put outside", payload=("name", "line", "parts"), mark="externalized", rewrites=True
+            name=EXTERNALIZE, done="externalized", payload=("name", "line", "parts"), mark="externalized", rewrites=True
         ),
         EditKind(name=DEDUPLICATE, done="deduplicated", payload=("text",), mark="deduplicated", rewrites=True),
         EditKind(name=STRIP, done="stripped", payload=("what", "parts", "name"), mark="dropped", rewrites=True),

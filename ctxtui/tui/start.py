@@ -101,13 +101,13 @@ def _app(
         chat=chat,
         first=first,
         first_look=look if tips else None,
-        other_commands=_commands,
+        other_commands=screen_commands,
     )
 
 
-def _commands() -> dict[str, tuple[type[Command], ...]]:
+def screen_commands() -> dict[str, tuple[type[Command], ...]]:
     """The commands of every screen, by the name of the screen."""
-    from pkgutil import iter_modules
+    from pkgutil import walk_packages
 
     from ctxtui.tui import lists
     from ctxtui.tui.chat.commands import CHAT
@@ -115,8 +115,8 @@ def _commands() -> dict[str, tuple[type[Command], ...]]:
     from ctxtui.tui.inspector.screen import RECORDED
     from ctxtui.tui.lists.list_screen import PageScreen
 
-    for module in iter_modules(lists.__path__):
-        import_module(f"{lists.__name__}.{module.name}")
+    for module in walk_packages(lists.__path__, f"{lists.__name__}."):
+        import_module(module.name)
     found = {"Home": HOME, "the inspector": RECORDED, "a chat": CHAT}
     pages: list[Any] = [PageScreen]
     while pages:

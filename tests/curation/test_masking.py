@@ -148,7 +148,9 @@ def test_every_rule_says_who_documents_it() -> None:
 def test_nothing_in_the_samples_is_taken_for_a_secret(path: Path) -> None:
     one = masker()
     for line in path.read_text(encoding="utf-8").splitlines():
-        one.value(json.loads(line))
+        record = json.loads(line)
+        one.value(record.pop("body", None))  # a block is masked as one: its signature is the provider's
+        one.value(record)
     assert one.report == {}
 
 

@@ -63,3 +63,13 @@ def test_what_a_row_cannot_be_is_said_with_place_and_way_out(harm: str, command:
     ended = ran(command.split() if " " in command else [command, ids[0]])
     assert ended.code == 4 and "damaged" in ended.err and str(path) in ended.err, (harm, ended.code, ended.err)
     assert "restore a backup" in ended.err
+
+
+@pytest.mark.parametrize("odd", [2**62, -(2**62), 2**31])
+def test_a_number_that_only_orders_may_be_of_any_size(odd: int, home: Path) -> None:
+    path, _ = whole(home)
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        ids = [id_ for (id_,) in conn.execute("SELECT id FROM sessions ORDER BY key")]
+        conn.execute("UPDATE calls SET epoch = ? WHERE number = 2", (odd,))
+    for command in ("growth", "cost", "show"):
+        assert ran([command, ids[0], "--json"]).code == 0, command

@@ -36,7 +36,7 @@ from tests.providers.served import Served, served, streaming
 from tests.sampling import few
 from tests.services.chat.test_host import PART, hanging
 from tests.services.chatting import MODEL, answer, config, provider, text, use
-from tests.tui.waiting import until
+from tests.tui.waiting import do, until
 
 Opened = tuple[ChatScreen, Pilot[None]]
 
@@ -479,13 +479,15 @@ def notes(screen: ChatScreen) -> list[object]:
 
 async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_back(tmp_path: Path) -> None:
     async with talking(tmp_path) as (screen, pilot, seen):
-        await pilot.press(*"half a", "ctrl+n")
+        await pilot.press(*"half a")
+        await do(pilot, "PutNote")
         assert "note ›" in shown(screen) and not screen.prompt.text
         await pilot.press(*"mine", "enter")
         await pilot.pause(0.2)
         assert notes(screen) == ["mine"]
         assert screen.prompt.text == "half a" and screen.prompt.has_focus
-        await pilot.press("ctrl+n", *"no", "escape")
+        await do(pilot, "PutNote")
+        await pilot.press(*"no", "escape")
         assert notes(screen) == ["mine"]
         assert screen.prompt.text == "half a" and screen.prompt.has_focus
         assert received(seen) == ["hello"] and not screen.state.running
@@ -511,9 +513,12 @@ async def test_other_questions_while_typing_leave_the_draft_alone(tmp_path: Path
 
 async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
     async with talking(tmp_path) as (screen, pilot, seen):
-        await pilot.press("ctrl+n", *"mine", "enter")
+        await do(pilot, "PutNote")
+        await pilot.press(*"mine", "enter")
         await until(pilot, lambda: notes(screen) == ["mine"])
-        await pilot.press(*"half a", "ctrl+n", *"nev", "ctrl+q")
+        await pilot.press(*"half a")
+        await do(pilot, "PutNote")
+        await pilot.press(*"nev", "ctrl+q")
         assert "leave?" in shown(screen)
         await pilot.press("n")
         assert screen.prompt.text == "half a" and screen.talk.talking
@@ -530,7 +535,9 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         await pilot.press("escape", "i")
         assert screen.prompt.text == "half a"
         assert "as a branch" not in shown(screen)
-        await pilot.press("escape", "U", *" there", "ctrl+n", "escape")
+        await pilot.press("escape", "U", *" there")
+        await do(pilot, "PutNote")
+        await pilot.press("escape")
         assert screen.prompt.text == "hello there"
         assert "sent anew as a branch" in shown(screen), "what Enter will do is said again after the question"
         await pilot.press("enter")
@@ -546,7 +553,8 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
         await pilot.press("ctrl+o")
         await say(screen, pilot, "write", wait=False)
         await until(pilot, lambda: "‖ held" in shown(screen) and screen.edits.editable() and on_user_row(screen))
-        await pilot.press("ctrl+n", *"so", "ctrl+o")
+        await do(pilot, "PutNote")
+        await pilot.press(*"so", "ctrl+o")
         await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
         assert screen.prompt.text == "so"
         await pilot.press("enter")

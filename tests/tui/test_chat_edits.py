@@ -27,7 +27,7 @@ from ctxtui.wire.registry import DIALECTS
 from tests.services.chatting import config
 from tests.tui.test_chat import say as said
 from tests.tui.test_chat import shown
-from tests.tui.waiting import until
+from tests.tui.waiting import do, until
 
 RESULT, CALL, ANSWER = INDEX["tool_result"], INDEX["tool_call"], INDEX["assistant"]
 SPOKEN = {"anthropic": ("anthropic", "/v1/messages"), "openai": ("openai_responses", "/v1/responses")}
@@ -261,7 +261,7 @@ async def truncate(chat: EditedChat) -> None:
 
 async def replace(chat: EditedChat) -> None:
     chat.go(chat.rows(ANSWER)[-1])
-    await chat.pilot.press("I")
+    await do(chat.pilot, "EditInPlace")
     await chat.wait(lambda: isinstance(chat.pilot.app.screen, TextEditor))
     chat.pilot.app.screen.query_one("#text", TextArea).text = f"short answer {len(chat.overlay.log)}"
     await chat.pilot.press("ctrl+s")
@@ -322,7 +322,7 @@ TURNS = (
     Turn(summarize, "✓ summarized", "read large.txt"),
     Turn(truncate, "✓ truncated", "read notes.txt"),
     Turn(replace, "✓ replaced", "what is in app.py?"),
-    Turn(externalize, "✓ put outside", "read large.txt"),
+    Turn(externalize, "✓ externalized", "read large.txt"),
     Turn(breakpoint_on, "✓ breakpoint of", "list the files"),
     Turn(breakpoint_off, "✓ no breakpoint", "hello again"),
     Turn(undo, "undone", "find app"),

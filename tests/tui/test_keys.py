@@ -12,26 +12,25 @@ from ctxtui.services.chat.chat_source import ChatSource
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
 from ctxtui.services.session_source import SessionSource
+from ctxtui.tui import key_page
 from ctxtui.tui.chat.commands import CHAT_KEYS
 from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.commands import EVERYWHERE
 from ctxtui.tui.commands.command import Act, Commanded, Situation, key_text
+from ctxtui.tui.commands.moved import MOVED, now
+from ctxtui.tui.dialogs.help import Help, rows
 from ctxtui.tui.home.commands import HOME
 from ctxtui.tui.home.screen import home_screen
 from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
-
-SHARED = {
-    # While something is looked for, these walk through its hits.
-    ("next event", "next hit"),
-    ("previous event", "previous hit"),
-    ("redo edit", "search by regular expression"),
-}
+from ctxtui.tui.start import screen_commands
+from ctxtui.views.text.span import plain
+from tests.cases.sessions import every_category
+from tests.tui.inspector.test_inspector import opened
 
 
 def test_no_key_belongs_to_two_commands() -> None:
     for one, other in combinations(RECORDED, 2):
-        if (one.name, other.name) not in SHARED:
-            assert not set(one.keys) & set(other.keys), (one.name, other.name)
+        assert not set(one.keys) & set(other.keys), (one.name, other.name)
 
 
 def test_every_command_can_be_asked_whether_it_is_available() -> None:
@@ -42,7 +41,7 @@ def test_a_key_is_written_as_the_sign_that_it_types() -> None:
     """None by its name in Textual: ``exclamation_mark``."""
     keys = {key for command in (*RECORDED, *HOME, *CHAT_KEYS, *EVERYWHERE) for key in command.keys}
     names = {key_text(key) for key in keys}
-    assert {"!", "&", "^p", "⏎", "space"} <= names
+    assert {"!", "{", "^p", "⏎", "space"} <= names
     spelled = {name for name in names if len(name.removeprefix("^")) > 1}
     assert spelled <= {"space", "esc", "bksp", "tab", "home", "end", "pgup", "pgdn", "del", "f1"}
 
@@ -63,3 +62,76 @@ async def test_every_command_has_one_who_does_it(name: str, tmp_path: Path) -> N
         act = command.run
         assert command.action if not isinstance(act, Act) else screen.owner(act.of), command.name
     assert len({command.__name__ for command in screen.commands}) == len(screen.commands), "a key finds them by name"
+
+
+ONE_MEANING = {
+    # What one key does on several screens is the same act on what stands there.
+    "⏎": "open, choose",
+    "esc": "leave",
+    "^o": "hold, release",
+    "[": "the one before",
+    "]": "the next one",
+    "n": "next hit or difference",
+    "N": "previous hit or difference",
+    "S": "order",
+    "/": "find, filter",
+    "$": "money",
+    "^e": "write to a file",
+    "i": "enter the prompt",
+    "tab": "the other view",
+    "shift+tab": "the other view",
+    "o": "open it elsewhere",
+    "P": "the call before",
+    "f": "talk from here",
+    "^s": "summary by a model",
+    "!": "advice",
+    "b": "breakpoint",
+    "space": "mark",
+    "w": "when",
+    "y": "copy",
+    "z": "changes only, or all",
+    "u": "undo",
+    "A": "all of it",
+}
+"""Keys that do the same for several kinds of thing, and what that is."""
+
+
+MOST = 62
+
+
+def test_a_key_means_one_thing_everywhere() -> None:
+    screens = {**screen_commands(), "every screen": EVERYWHERE}
+    for key, told in key_page.meanings(screens).items():
+        assert len({name.partition(" (")[0] for name in told}) == 1 or key in ONE_MEANING, (key, told)
+
+
+def test_every_key_that_left_is_found_in_the_palette_by_its_old_name() -> None:
+    every = [command for commands in screen_commands().values() for command in commands]
+    named = {command.name for command in every} | {word for command in every for word in command.sought}
+    for _, name, _ in MOVED:
+        if name in ("first row", "last row"):
+            continue  # keys of every pane, that stand in the help
+        old = name.partition(" (")[0].partition(",")[0]
+        assert any(old in each for each in named), name
+
+
+def test_a_key_that_moved_says_where_it_is() -> None:
+    assert now("J") == "jot a note on block: palette (^p)" and now("d") == ""
+
+
+def test_the_help_names_about_fifty_keys() -> None:
+    page = [plain(line) for line in rows(Help((*RECORDED, *EVERYWHERE)), "", 200)]
+    listed = page[page.index("") : next(at for at, line in enumerate(page) if "more by name" in line)]
+    keyed = [line for line in listed if line[:9].strip() and line[9:11] == "  " and line[11:12].strip()]
+    assert 40 < len(keyed) <= MOST, keyed
+
+
+async def test_first_and_last_row_are_reached_on_every_pane() -> None:
+    async with opened(every_category()) as (screen, pilot):
+        pane = screen.panels.transcript
+        await pilot.press("g", "g")
+        assert pane.cursor == 0 and not screen.line.asking
+        await pilot.press("G")
+        assert pane.cursor == pane.row_count - 1
+        await pilot.press("ctrl+home")
+        assert pane.cursor == 0

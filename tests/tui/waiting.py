@@ -30,3 +30,9 @@ async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
             raise AssertionError(f"it did not come in {LONG:g} s")
         await pilot.pause(0.02)
     await pilot.pause(0.02)
+
+
+async def do(pilot: Pilot[None], name: str) -> None:
+    """Do the command of the class `name`, as the palette does."""
+    await pilot.app.screen.run_action(f"command('{name}')")
+    await pilot.pause()

@@ -107,7 +107,7 @@ class Evidence:
         if same is not None:
             where = "" if same.thread == call.thread else " of another thread"
             return f"only {read:,} tokens were read, as at call {self._numbers[same.id]}{where}"
-        return f"{read:,} tokens were read, and no recorded call ended there"
+        return f"{read:,} tokens were read; no recorded request has a part of that length"
 
 
 def _nearly(forecast: CacheForecast) -> str:

@@ -30,6 +30,7 @@ from ctxtui.analysis.cache.missed import (
 )
 from ctxtui.analysis.content.parting import parting
 from ctxtui.analysis.money.input_split import split_of
+from ctxtui.analysis.money.spending import row_of, summed
 from ctxtui.analysis.running_totals import RunningTotals, running_of
 from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET
 from ctxtui.cache.rules import CacheRules
@@ -39,7 +40,7 @@ from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.file_accesses import touches
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.pricing.price import Cost, known_usd, lacks_price
+from ctxtui.pricing.price import Cost
 from ctxtui.pricing.rates import Rates
 
 _CAUSE: Final = {
@@ -252,15 +253,15 @@ def misses_of(
 
 def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
     """Collect the misses of a session after `finder` has taken every call."""
-    calls = [call for call in list(book.session.calls.values()) if call.usage]
-    known = [usd for call in calls if (usd := known_usd(call, (costs or {}).get(call.id))) is not None]
+    calls = list(book.session.calls.values())
+    whole = summed(row_of(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(
         tuple(dearest(finder.found)),
         len(finder.rows),
         sum(row.alarm and not row.missed for row in finder.rows),
-        sum(known) if known else None,
-        sum(lacks_price(call, (costs or {}).get(call.id)) for call in calls),
-        sum(call.answered_in_part for call in book.session.calls.values()),
+        whole.usd,
+        whole.unpriced,
+        whole.partial,
     )
 
 

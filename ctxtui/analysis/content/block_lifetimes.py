@@ -66,7 +66,7 @@ class Stays:
         """For nodes that were asked for the first one whose prefix says the same, however its messages are spelt."""
         self._prefixes: dict[tuple[int, str, str], int] = {}
         self._heads = array("i")
-        self._epochs = array("i")
+        self._epochs: list[int] = []  # a stored number may be of any size
 
     @property
     def done(self) -> int:

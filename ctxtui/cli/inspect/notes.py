@@ -24,7 +24,7 @@ from ctxtui.views.text.span import Span
 @click.command(
     "notes",
     help=f"Print the notes and bookmarks of a session, or of all sessions, newest first.\n\nNAME is {NAME_HELP}. They "
-    "are set on the screen: `*` marks a block, `J` jots a note on it, `#` and `C` do the same for a call.\n\n\b\n"
+    "are set on the screen: `*` marks a block; the palette (`^p`) jots notes, and does the same for a call.\n\n\b\n"
     "Example: ctxtui session notes --json | jq -r '.notes[] | .text'\n"
     "Example: ctxtui session notes last",
 )

@@ -32,7 +32,7 @@ from ctxtui.views.text.table import Column, Table
 
 @click.command(
     "cost",
-    help="Say what sessions cost by list price: every call at its own time's rates, counted once.\n\n"
+    help="Show what sessions cost by list price: every call at its own time's rates, counted once.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, or -. What a subscription pays is another "
     "matter; a price that nobody knows is unknown, never zero. With --why: the bill as a sum and what would have been "
     "cheaper (`ctxtui cost --why --help`).\n\n\b\n"
@@ -45,7 +45,7 @@ from ctxtui.views.text.table import Column, Table
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 @click.pass_context
 def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | None, as_json: bool) -> int:
-    """Say what sessions cost."""
+    """Print what sessions cost."""
     if bool(names) == every:
         raise WrongUse("name sessions, or ask for --all of them", way_out="ctxtui cost --all, or ctxtui cost PATH")
     settings = config_of(context).settings

@@ -55,7 +55,7 @@ def _against(context: Context, standing: Mapping[Edge, str], position: int, edit
         return NOWHERE
     known = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])
     if ttl not in known:
-        return f"lifetimes are {', '.join(known[1:])}"
+        return f"a breakpoint here can last {' or '.join(known[1:])}"
     if len({*standing, (position, RAW)}) + ("cache_control" in context.params) > MOST_MARKERS:
         return TOO_MANY
     if context.dialect == ANTHROPIC and not _in_order({**standing, (position, RAW): ttl}):

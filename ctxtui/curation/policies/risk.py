@@ -48,17 +48,17 @@ class Risk(IntEnum):
 
 _WORDS: Final = {
     Risk.NOTHING: "nothing is lost",
-    Risk.OUTSIDE: "stands outside, under a name",
+    Risk.OUTSIDE: "kept outside, by reference",
     Risk.PARTS: "parts go",
     Risk.SUMMARY: "a summary stays",
-    Risk.GONE: "goes, nothing stays",
+    Risk.GONE: "deleted",
 }
 _SHORT: Final = {
     Risk.NOTHING: "nothing lost",
     Risk.OUTSIDE: "kept outside",
     Risk.PARTS: "parts go",
     Risk.SUMMARY: "summary kept",
-    Risk.GONE: "all goes",
+    Risk.GONE: "deleted",
 }
 _BY_KIND: Final = {
     **dict.fromkeys((PIN, NOTE, MOVE, HOIST, BREAKPOINT, ANNOTATE), Risk.NOTHING),

@@ -378,12 +378,13 @@ class StagingArea:
     def _apply(self, context: Context, edits: tuple[Edit, ...], model: str) -> Applied:
         return apply(context, edits, rules_for(context.dialect, self.study.book.card(model)))
 
-    def leaving(self, scene: Scene) -> Ready:
-        """The context that the next request would have, under the edits that are applied."""
+    def leaving(self, scene: Scene, *, staged: bool = False) -> Ready:
+        """The context that the next request would have, under the edits that are applied, and those that are `staged`
+        where they are to be with it."""
         card = self.study.book.card(scene.call.model)
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)
-        applied = self.applied(scene)
+        applied = self.staging(scene).applied if staged else self.applied(scene)
         sizes = partial(self.study.tokens_of, scene.call.model)
         under = self.counted(scene, applied)
         return Ready(

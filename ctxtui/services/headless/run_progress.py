@@ -12,7 +12,7 @@ from ctxtui.curation.policies.policy import Step
 
 FULL: Final = 0.9
 """The share of the window, answer included, from which a call is warned of (systems: Pedroceli)."""
-_DONE: Final = {"drop": "dropped", "truncate": "cut", "summarize": "summarized", "externalize": "put outside"}
+_DONE: Final = {"drop": "dropped", "truncate": "cut", "summarize": "summarized", "externalize": "externalized"}
 
 
 def round_line(number: int, most: int, messages: int, tokens: int | None) -> str:

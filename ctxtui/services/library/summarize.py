@@ -9,6 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.cache.losses import lifetime, lived
 from ctxtui.analysis.cache.misses import Misses, misses_of
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.content.skills import skills_of
@@ -170,6 +171,8 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, 
         seen,
         peak_tokens=totals[peak],
         peak_call=peak + 1,
+        last_tokens=totals[-1],
+        expires=_expires(book, calls),
         window=window.limit,
         usable=window.usable,
         window_origin=window.origin,
@@ -179,6 +182,15 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, 
         compactions=kinds[COMPACTION],
         model_changes=kinds[MODEL],
     )
+
+
+def _expires(book: Book, calls: list[Call]) -> float:
+    """When what the last call left in the cache expires (Unix seconds); 0 where that is not known."""
+    last = calls[-1]
+    at, usage = last.ended or last.started, last.usage
+    if at is None or usage is None or not usage.cache_read + usage.cache_write:
+        return 0.0
+    return at + lived(cached_by(book)(last), max(map(lifetime, calls)))
 
 
 def _spent(seen: SessionSummary, book: Book, price: Price, happened: _Happened) -> SessionSummary:

@@ -8,7 +8,7 @@ from ctxtui.tui.chat.servers import ServersController
 from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ASKING, HELD, PERMISSION, QUESTION, RESTING, RUNNING, USER_ROW
-from ctxtui.tui.inspector.commands import INSPECTOR, EnterPrompt, LeaveOpen
+from ctxtui.tui.inspector.commands import INSPECTOR, LeaveOpen
 from ctxtui.tui.inspector.controllers.fork import TalkHere
 
 
@@ -140,7 +140,5 @@ CHAT: tuple[type[Command], ...] = (
     AnswerTool, EnterTalk, ReleaseHeld, HoldNext, PasteImage, EditMessage, Interrupt, Resend, ChooseModel, McpServers,
     ShowRequest, Rendered, DismissAlarm,
 )  # fmt: skip
-CHAT_KEYS: tuple[type[Command], ...] = (
-    *CHAT, *(_INSTEAD.get(command, command) for command in INSPECTOR if command is not EnterPrompt),
-)  # fmt: skip
+CHAT_KEYS: tuple[type[Command], ...] = (*CHAT, *(_INSTEAD.get(command, command) for command in INSPECTOR))
 """All commands of a chat's screen but those of every screen."""

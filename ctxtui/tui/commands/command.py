@@ -66,6 +66,10 @@ class Command:
     shown: ClassVar[str] = ""
     parts: ClassVar[tuple[str, ...]] = ()
     """The classes of the commands that the signs of `shown` stand for, where it has several."""
+    beside: ClassVar[tuple[str, ...]] = ()
+    """The classes of the commands that share its line in the help."""
+    together: ClassVar[tuple[str, str]] = ("", "")
+    """The keys and the name on that line."""
     label: ClassVar[str] = ""
     short: ClassVar[str] = ""
     group: ClassVar[str] = "general"

@@ -36,10 +36,11 @@ class Redraw(Command):
 
 
 class Back(Command):
-    """One level back: from a list to the session, from a session to Home. On the first screen it leaves ctxtui. It asks
-    where something would be lost."""
+    """One level back: from a list to the session, from a session to Home. On the first screen it leaves ctxtui; `^q`
+    does from anywhere. It asks where something would be lost."""
 
     name, action, keys, label = "back", "back", ("q",), "back"
+    beside, together = ("Quit",), ("q ^q", "back, quit")
 
 
 class Quit(Command):

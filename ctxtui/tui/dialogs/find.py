@@ -34,7 +34,7 @@ from ctxtui.views.text.sums import ROW
 class FindExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
 
-    name, keys, group = "search by regular expression", ("ctrl+r",), "searching"
+    name, keys, group = "search by regular expression", ("ctrl+x",), "searching"
     run = Act(lambda: FindScreen, lambda screen: screen.other_way())
 
 
@@ -61,6 +61,8 @@ class HitPane(Pane):
         super().__init__(title="found", id="found")
         self.rows: list[Row] = []
         self.said: Spans = ()
+        self.none = ""
+        """What is said where nothing was found."""
 
     @property
     def row_count(self) -> int:
@@ -81,7 +83,9 @@ class HitPane(Pane):
         return self.said
 
     def empty(self) -> Spans:
-        """Before anything is found."""
+        """Before anything is looked for, and where nothing was found."""
+        if self.none:
+            return [Span(self.none, "ink")]
         return [Span("Type a text and press enter. Capital letters make case matter.", "dim")]
 
 
@@ -101,6 +105,7 @@ class FindScreen(Commanded, Dialog[None]):
         self._regex = False
         self._found: list[FoundSession] = []
         self._blocks = 0
+        self._text = ""
 
     def compose(self) -> ComposeResult:
         """What is looked for, what is found, what the keys do."""
@@ -110,7 +115,7 @@ class FindScreen(Commanded, Dialog[None]):
         yield KeyLine(
             [
                 Key("⏎", "search, open"),
-                Key("^r", "expression", "", FindExpression.actions()),
+                Key("^x", "expression", "", FindExpression.actions()),
                 Key("/", "another text"),
                 Key("esc", "close", "", ("dismiss",)),
             ]
@@ -142,7 +147,8 @@ class FindScreen(Commanded, Dialog[None]):
             return
         self._wish += 1
         self._blocks, self._found = 0, []
-        self.pane.rows, self.pane.said = [], [Span("searching", "dim")]
+        self.pane.rows, self.pane.said, self.pane.none = [], [Span("searching", "dim")], "Searching …"
+        self._text = text
         self.pane.reload(cursor=0)
         self.pane.focus()
         wish, regex = self._wish, self._regex
@@ -180,6 +186,7 @@ class FindScreen(Commanded, Dialog[None]):
             self._blocks += 1
         counts = self._blocks, len(self._found), step.direct
         pane.said = [Span(search_hits.told(step.done, step.total, *counts, capped=self._blocks >= MOST), "dim")]
+        pane.none = search_hits.none(self._text, step.done, step.total)
         if step.found:
             fresh = not pane.rows
             pane.rows = search_hits.rows(self._found)

@@ -18,7 +18,7 @@ from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.glossary.entries import Entry
 from ctxtui.views.glossary.note import said
 from ctxtui.views.text import cells, safe_text
-from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.span import Span, Spans, cropped, width
 
 TASKS: Final[Mapping[str, str]] = {
     "sessions": "find a session, and keep it",
@@ -34,6 +34,15 @@ TASKS: Final[Mapping[str, str]] = {
     "general": "on every screen",
 }
 """Headings of the groups of commands, in their order; any other group stands behind them under its own name."""
+MOVING: Final = (
+    ("↑ ↓ j k", "row by row", "The row above, the row below; `pgup` and `pgdn` go by pages."),
+    (
+        "g g  G",
+        "first row, last row",
+        "The first row of this pane or list, the last; also `ctrl+home`, `ctrl+end`.",
+    ),
+)
+"""The keys of every pane and list: signs, what they are called, what they do."""
 _KEYS: Final = 9
 _NAME: Final = 38
 _WIDE: Final = 110
@@ -54,6 +63,7 @@ class Help(Struct, frozen=True):
 def rows(what: Help, words: str, room: int) -> list[Spans]:
     """The page in `room` cells, with only what all of `words` occur in; without any, a legend of the signs first."""
     wanted = words.casefold().split()
+    shared = {name for each in what.commands for name in each.beside}
     out: list[Spans] = []
     if not wanted:
         out += [*_section("signs on the screens (= explains each where it stands)"), *_legend(room)]
@@ -62,11 +72,20 @@ def rows(what: Help, words: str, room: int) -> list[Spans]:
         out += _section("what you may be looking for")
         out += [line for each in meant for line in _command(each, each in what.now or not what.now, room)]
     for title, members in _by_task(what):
-        found = [each for each in members if _has(wanted, each.name, each.help(), _keys(each), title, *each.sought)]
+        if not wanted:
+            found = [each for each in members if each.keys and each.__name__ not in shared]
+        else:
+            found = [each for each in members if _has(wanted, each.name, each.help(), _keys(each), title, *each.sought)]
         found = [each for each in found if each not in meant]
-        if found:
+        moving = [one for one in MOVING if _has(wanted, *one)] if title == TASKS["general"] else []
+        if found or moving:
             out += _section(title)
-            out += [line for each in found for line in _command(each, each in what.now or not what.now, room)]
+            can = [(each, each in what.now or not what.now) for each in found]
+            out += [line for each, now in can for line in _command(each, now, room, alone=not wanted)]
+            out += [line for keys, name, does in moving for line in _told(_lit(keys), name, does, "ink", room)]
+    if not wanted and (more := sum(not each.keys for each in what.commands)):
+        line = [_lit("^p"), Span(f"{more} more by name", "ink"), Span("; what you type here finds them, too", "dim")]
+        out += [[], cropped(line, room)]
     own = {each.__name__ for each in what.commands}
     for name, commands in what.others().items() if wanted else ():
         found = [each for each in commands if each.__name__ not in own]
@@ -107,24 +126,33 @@ def _section(title: str) -> list[Spans]:
     return [[], [Span(" "), Span(title, "accent bold")]]
 
 
-def _command(command: type[Command], can: bool, room: int) -> Iterator[Spans]:
-    """A command: its keys (none: the palette's), its name there, what it does. What cannot be done now is dim."""
-    keys = Span(cells.right(_keys(command) or "^p", _KEYS) + "  ", "accent bold" if can else "accent")
-    keys = keys if command.keys else Span(keys.text, "faint")
-    style = "ink" if can else "dim"
+def _command(command: type[Command], can: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
+    """A command: its keys (none: the palette's), its name there, what it does. What cannot be done now is dim. Where it
+    stands `alone` for all that share its line, their keys and names."""
+    shared = command.together if alone and command.beside else ("", "")
+    keys, name = shared[0] or _keys(command) or "^p", shared[1] or command.name
+    style = ("accent bold" if can else "accent") if command.keys else "faint"
+    yield from _told(Span(_right(keys), style), name, command.help(), "ink" if can else "dim", room)
+
+
+def _right(keys: str) -> str:
+    return cells.right(keys, _KEYS) + "  "
+
+
+def _lit(keys: str) -> Span:
+    return Span(_right(keys), "accent bold")
+
+
+def _told(keys: Span, name: str, says: str, style: str, room: int) -> Iterator[Spans]:
+    """Keys, a name, what they do: in a line where there is room, else below each other."""
+    bold = f"{style} bold" if style == "ink" else style
     if room >= _WIDE:
-        told = safe_text.wrap(command.help(), room - _KEYS - _NAME - 5)
-        yield [
-            keys,
-            Span(cells.left(command.name, _NAME) + " ", f"{style} bold" if can else style),
-            *said(told[0], "dim"),
-        ]
+        told = safe_text.wrap(says, room - _KEYS - _NAME - 5)
+        yield [keys, Span(cells.left(name, _NAME) + " ", bold), *said(told[0], "dim")]
         yield from ([Span(" " * (_KEYS + _NAME + 3)), *said(line, "dim")] for line in told[1:])
         return
-    yield [keys, Span(cells.fit(command.name, room - _KEYS - 3), f"{style} bold" if can else style)]
-    yield from (
-        [Span(" " * (_KEYS + 2)), *said(line, "dim")] for line in safe_text.wrap(command.help(), room - _KEYS - 4)
-    )
+    yield [keys, Span(cells.fit(name, room - _KEYS - 3), bold)]
+    yield from ([Span(" " * (_KEYS + 2)), *said(line, "dim")] for line in safe_text.wrap(says, room - _KEYS - 4))
 
 
 def _drawn(entry: Entry) -> list[Span]:

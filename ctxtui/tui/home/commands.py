@@ -89,7 +89,7 @@ class FilterSessions(Command):
 class FindText(Command):
     """Find a text in the blocks of every session; Enter opens one at the hit."""
 
-    name, keys, label, short, group = "find text in all sessions", ("f",), "find text", "find", "sessions"
+    name, keys, label, short, group = "find text in all sessions", ("ctrl+f",), "find text", "find", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.find())
 
 
@@ -97,7 +97,7 @@ class ShowToolLedger(Command):
     """The tools of all sessions by server: what their definitions took, whether they were called, and whether to keep,
     defer or drop each."""
 
-    name, keys, group, sought = "tools of all sessions", ("A",), "sessions", ("mcp", "servers")
+    name, group, sought = "tools of all sessions", "sessions", ("mcp", "servers")
     run = Act(lambda: HomeActions, lambda home: home.show_tools())
 
 
@@ -105,14 +105,15 @@ class ShowStats(Command):
     """Where tokens and money of all sessions went: by project, model, tool, client version, skill, week, windows of 5
     hours; hit share, misses, calls over the usable window."""
 
-    name, keys, group, sought = "stats of all sessions", ("T",), "sessions", ("total", "week", "quota", "usage")
+    name, keys, label, group = "stats of all sessions", ("dollar_sign",), "stats", "sessions"
+    sought = ("total", "week", "quota", "usage", "money")
     run = Act(lambda: HomeActions, lambda home: home.show_stats())
 
 
 class NextSort(Command):
     """Sort by the next column."""
 
-    name, keys, label, group = "sort by next column", ("s",), "sort", "sessions"
+    name, keys, label, group = "sort by next column", ("S",), "sort", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.sort())
 
     @classmethod
@@ -124,21 +125,21 @@ class NextSort(Command):
 class SortByCost(Command):
     """The dearest session first; again: the cheapest."""
 
-    name, keys, group = "sort by cost", ("dollar_sign",), "sessions"
+    name, group = "sort by cost", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.sort_by("cost"))
 
 
 class ReverseSort(Command):
     """Turn the order round."""
 
-    name, keys, group = "reverse order", ("S",), "sessions"
+    name, group = "reverse order", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.reverse())
 
 
 class Import(_Change):
     """Copy the session into ctxtui's own database, so that it stays when its file goes. The file is not changed."""
 
-    name, keys, label, group = "import session", ("I",), "import", "sessions"
+    name, group = "import session", "sessions"
     what = "import"
     needs = frozenset({FILE, READABLE})
 
@@ -146,7 +147,7 @@ class Import(_Change):
 class ExportSession(_Change):
     """Write the session to a file: ctxtui's own format, or the last call as a request body."""
 
-    name, keys, label, group = "export session", ("e",), "export", "sessions"
+    name, keys, label, group = "export session", ("ctrl+e",), "export", "sessions"
     what = "export"
     needs = frozenset({READABLE})
 
@@ -154,7 +155,7 @@ class ExportSession(_Change):
 class Rename(_Change):
     """Give the session a title of your own; it is imported first."""
 
-    name, keys, label, group = "rename session", ("r",), "rename", "sessions"
+    name, group = "rename session", "sessions"
     what = "rename"
     needs = frozenset({READABLE})
 
@@ -162,7 +163,7 @@ class Rename(_Change):
 class Tag(_Change):
     """Set the session's tags, separated by blanks; it is imported first."""
 
-    name, keys, label, group = "tag session", ("number_sign",), "tag", "sessions"
+    name, group = "tag session", "sessions"
     what = "tag"
     needs = frozenset({READABLE})
 
@@ -170,7 +171,7 @@ class Tag(_Change):
 class Archive(_Change):
     """Take the session out of the list, or back into it; it is imported first."""
 
-    name, keys, label, group = "archive session", ("Z",), "archive", "sessions"
+    name, group = "archive session", "sessions"
     what = "archive"
     needs = frozenset({READABLE})
 
@@ -178,7 +179,7 @@ class Archive(_Change):
 class Subscription(_Change):
     """Mark the session as paid by a subscription (tokens lead, money is what the list says), or as paid by use."""
 
-    name, keys, group = "paid by subscription or by use", ("percent_sign",), "sessions"
+    name, group = "paid by subscription or by use", "sessions"
     what = "subscription"
     needs = frozenset({READABLE})
 
@@ -186,14 +187,14 @@ class Subscription(_Change):
 class ShowArchived(Command):
     """List archived sessions too, or hide them again."""
 
-    name, keys, group = "show or hide archived sessions", ("z",), "sessions"
+    name, group = "show or hide archived sessions", "sessions"
     run = Act(lambda: HomeActions, lambda home: home.show_archived())
 
 
 class Delete(_Change):
     """Delete ctxtui's copy of the session; a recording that another program wrote is never touched."""
 
-    name, keys, label, group = "delete stored session", ("d",), "delete", "sessions"
+    name, keys, label, group = "delete stored session", ("delete",), "delete", "sessions"
     what = "delete"
     needs = frozenset({STORED})
 

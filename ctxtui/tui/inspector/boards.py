@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from ctxtui.tui.lazy import later
 from ctxtui.tui.theme import paint
-from ctxtui.tui.theme.theme import look_of
+from ctxtui.tui.theme.theme import Look, look_of
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.still import Still
 from ctxtui.views.inspector import header
@@ -206,6 +206,13 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
             self.opened = not self.opened
             self.redraw()
             self.post_message(self.Opened())
+
+    def body_line(self, y: int, look: Look) -> Strip:
+        """A line; that of the residual, which Enter opens, is lit while the pane has the focus."""
+        what, size = self.what, (self.body_width, self.body_height)
+        if self.has_focus and what is not None and composition.is_residual(what, *size, y, opened=self.opened):
+            return self.strip_of(self.draw(*size)[y], look, "on-cur")
+        return super().body_line(y, look)
 
     def on_click(self, event: events.Click) -> None:
         """Filter by the category under the mouse, or open the residual."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from ctxtui.core.category import CATEGORIES
@@ -14,17 +15,17 @@ from ctxtui.tui.commands.situation import (
     FOLLOWS,
     PUT_IN,
     QUESTION,
-    SEARCHING,
     THREADS,
 )
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.compactions import COMPACTIONS
 from ctxtui.tui.inspector.controllers.diff import COMPARING
 from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, EditLog, OnlyEdits, Redo, Undo, When
-from ctxtui.tui.inspector.controllers.export import WriteContext
+from ctxtui.tui.inspector.controllers.export import ShowNext, WriteContext
 from ctxtui.tui.inspector.controllers.fork import TALKING
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
 from ctxtui.tui.inspector.controllers.notes import NOTING, NotesController
+from ctxtui.tui.inspector.controllers.playing import PLAYING
 from ctxtui.tui.inspector.controllers.policies import AdviceList, OpenLab, Policies
 from ctxtui.tui.inspector.controllers.reading import ReadingMode
 from ctxtui.tui.inspector.controllers.resending import SendAgain
@@ -55,17 +56,18 @@ class _Calls(Command):
 class PreviousCall(_Calls):
     """The call before: the cursor stays on its block."""
 
-    name, keys = "previous call", ("left_square_bracket", "comma")
+    name, keys = "previous call", ("left_square_bracket",)
     run = Act(NavigationController, lambda it: it.step_call(-1))
 
 
 class NextCall(_Calls):
     """The next call: the cursor stays on its block."""
 
-    name, keys = "next call", ("right_square_bracket", "full_stop")
+    name, keys = "next call", ("right_square_bracket",)
     run = Act(NavigationController, lambda it: it.step_call(1))
     shown, label, short = "[ ]", "calls", "call"
     parts = ("PreviousCall", "NextCall")
+    beside, together = ("PreviousCall",), ("[ ]", "previous call, next call")
 
 
 class FirstCall(_Calls):
@@ -80,10 +82,11 @@ class LastCall(_Calls):
 
     name, keys = "last call", ("end",)
     run = Act(NavigationController, lambda it: it.call_edge(1))
+    beside, together = ("FirstCall",), ("home end", "first call, last call")
 
 
 class GoToCall(_Calls):
-    """Type a call's number; also an event (miss, -turn) or categories to show."""
+    """Type a call's number; also an event (miss, -turn) or categories to show. `g` once more: the first row."""
 
     name, keys, label, short, first = "go to call", ("g",), "go to call", "go", True
     run = Act(NavigationController, NavigationController.go)
@@ -93,20 +96,21 @@ class GoToCall(_Calls):
 class NextEvent(_Calls):
     """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
 
-    name, keys, shown, label, short = "next event", ("n",), "n N", "events", "event"
-    parts: ClassVar[tuple[str, ...]] = ("NextEvent", "PreviousEvent")
+    name, keys, shown, label, short = "next event", ("right_curly_bracket",), "{ }", "events", "event"
+    parts: ClassVar[tuple[str, ...]] = ("PreviousEvent", "NextEvent")
+    beside = ("PreviousEvent",)
+    together = ("{ }", "previous event, next event")
     run = Act(NavigationController, lambda it: it.seek("event", 1))
-    unless = key_unless = frozenset({SEARCHING})
 
 
 class PreviousEvent(NextEvent):
     """The event before."""
 
-    name, keys, shown, label, short, parts = "previous event", ("N",), "", "", "", ()
+    name, keys, shown, label, short, parts = "previous event", ("left_curly_bracket",), "", "", "", ()
     run = Act(NavigationController, lambda it: it.seek("event", -1))
 
 
-def _seeker(kind: str, step: int, key: str) -> type[Command]:
+def _seeker(kind: str, step: int) -> type[Command]:
     word = "next" if step > 0 else "previous"
     told = {"jump": "call that brought more than 5k tokens", "miss": "cache miss", "model": "change of model"}.get(
         kind, kind
@@ -119,22 +123,12 @@ def _seeker(kind: str, step: int, key: str) -> type[Command]:
             "__doc__": doc,
             "name": f"{word} {told}",
             "run": Act(NavigationController, lambda it: it.seek(kind, step)),
-            "keys": (key,) if key else (),
         },
     )
 
 
-_KEYS: dict[str, tuple[str, str]] = {
-    "turn": ("right_curly_bracket", "left_curly_bracket"),
-    "miss": ("m", "M"),
-    "compaction": ("", ""),
-    "jump": ("", ""),
-    "error": ("", ""),
-    "model": ("", ""),
-}
-"""Keys for the next and the one before; kinds without are reached by palette, prompt, or `n` and `N`."""
 SEEKERS = tuple(
-    _seeker(kind, step, key) for kind, keys in _KEYS.items() for step, key in zip((1, -1), keys, strict=True)
+    _seeker(kind, step) for kind in ("turn", "miss", "compaction", "jump", "error", "model") for step in (1, -1)
 )
 
 
@@ -142,7 +136,7 @@ class Phases(Command):
     """How the context of this thread grew: each call by category, the shape of it, what was carried, sent again and
     never quoted, where it leads; and its phases, by your names, by the setting ``phases``, else by turn."""
 
-    name, keys, group = "growth: by category and phase", ("G",), "lists"
+    name, group = "growth: by category and phase", "lists"
     sought = ("phases", "big", "limit", "quadratic", "dead")
     run = Act(NotesController, NotesController.phases)
     key_unless = frozenset({QUESTION})
@@ -173,7 +167,7 @@ class OpenBlock(_OnBlock):
 class MoreLines(_OnBlock):
     """Show more lines of the open block, each time eight times as many."""
 
-    name, keys, label = "more lines of the open block", ("e", "plus"), "more"
+    name, keys, label = "more lines of the open block", ("e",), "more"
     on_end = True
     run = Act(BlocksController, BlocksController.more_lines)
 
@@ -191,11 +185,19 @@ class _OnText(_OnBlock):
 
 
 class CopyBlock(_OnText):
-    """Copy the block's text to the clipboard (OSC 52: works over ssh, where the terminal allows it)."""
+    """Copy the text of the marked blocks, or of this one, to the clipboard (OSC 52: works over ssh, where the terminal
+    allows it)."""
 
     name, keys, label = "copy block", ("y",), "copy"
     on_end = True
     run = Act(BlocksController, BlocksController.copy)
+
+
+class CopyCall(Command):
+    """Copy what the call shown brought: the blocks that are new in it, and its answer, each under its category."""
+
+    name, group = "copy call", "calls"
+    run = Act(BlocksController, BlocksController.copy_call)
 
 
 class PageBlock(_OnText):
@@ -209,7 +211,7 @@ class PageBlock(_OnText):
 class OpenTurn(_OnBlock):
     """Open every block of this turn, or fold them all."""
 
-    name, keys = "open or fold all blocks of the turn", ("O",)
+    name = "open or fold all blocks of the turn"
     run = Act(BlocksController, BlocksController.open_turn)
 
 
@@ -237,11 +239,20 @@ class Follow(Command):
     needs = frozenset({FOLLOWS})
 
 
+_FILTERS = tuple(f"Filter{category.title().replace('_', '')}" for category in CATEGORIES)
+
+
+_IN_ONE_LINE: Mapping[str, object] = {
+    "beside": (*_FILTERS[1:], "ShowAll"),
+    "together": ("1-9 0 - _", "show a category: lines, full, hidden; all"),
+}
+
+
 def _filter(category: int) -> type[Command]:
     sign = CATEGORY[category]
     key = {"-": "minus"}.get(sign.key, sign.key)
     return type(
-        f"Filter{CATEGORIES[category].title().replace('_', '')}",
+        _FILTERS[category],
         (Command,),
         {
             "__doc__": f"Blocks of {sign.name}: one line each, then open, then hidden.",
@@ -249,6 +260,7 @@ def _filter(category: int) -> type[Command]:
             "run": Act(NavigationController, lambda it: it.next_filter(category)),
             "keys": (key,),
             "group": "what is shown",
+            **({} if category else _IN_ONE_LINE),
         },
     )
 
@@ -262,14 +274,6 @@ class ShowAll(Command):
     name, keys, label, group = "show all categories", ("underscore",), "show all", "what is shown"
     run = Act(NavigationController, NavigationController.show_all)
     needs = frozenset({FILTERED})
-
-
-class EnterPrompt(Command):
-    """Enter the prompt: a call's number, an event, or categories. `esc` leaves it."""
-
-    name, keys, group, first = "enter the prompt", ("i",), "general", True
-    run = Act(NavigationController, NavigationController.go)
-    key_unless = frozenset({ASKING})
 
 
 class ShowTips(Command):
@@ -297,13 +301,15 @@ class Home(Command):
 STAGING: tuple[type[Command], ...] = (
     MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, OnlyEdits,
     EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, AdviceList, Policies, OpenLab,
-    WriteContext, Breaks, RateGood, RatePoor,
+    ShowNext, WriteContext, Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""
 
 INSPECTOR: tuple[type[Command], ...] = (
-    OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, PageBlock, Follow, NextThread,
-    ShowAll, ReadingMode, GoToCall, SendAgain, *COMPARING, *LISTS, *COMPACTIONS, Phases, NamePhase, *REPORTS,
-    Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS, SkippedLines,
-    *SEARCH, *NOTING, *TALKING, EnterPrompt, LeaveOpen, ShowTips,
+    OpenBlock, *STAGING, *SUMMARIES, MoreLines, NextCall, NextEvent, RawJson, CopyBlock, CopyCall, PageBlock,
+    Follow, NextThread, ShowAll, ReadingMode, GoToCall, SendAgain, *COMPARING, *LISTS, *COMPACTIONS, Phases, NamePhase,
+    *REPORTS,
+    *PLAYING, Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEKERS, OpenTurn, PreviousThread, *FILTERS,
+    SkippedLines,
+    *SEARCH, *NOTING, *TALKING, LeaveOpen, ShowTips,
 )  # fmt: skip

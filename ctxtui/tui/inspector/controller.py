@@ -42,6 +42,11 @@ class ScreenAccess:
         """Columns of the screen."""
         return self._screen.size.width
 
+    @property
+    def covered(self) -> bool:
+        """Whether another screen lies over this one."""
+        return self._screen.app.screen is not self._screen
+
     def push(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
         """Open another screen over this one; `then` gets what it closes with."""
         self._screen.app.push_screen(screen, then)

@@ -99,7 +99,7 @@ def _typing(
         yield Key("⏎", "send" if talking else "keep" if seeking else "accept")
     yield Key("esc", esc)
     if seeking:
-        yield Key("^r", "regular expression", "expression", SearchExpression.actions())
+        yield Key("^x", "regular expression", "expression", SearchExpression.actions())
     elif not choice:
         yield from (
             Key(*each.key_line()) for each in can if each.label and not each.always and each.key_shown().startswith("^")

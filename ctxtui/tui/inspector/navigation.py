@@ -12,6 +12,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.lists.registry import OpensLists, open_list
 from ctxtui.tui.messages import GoHome
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
@@ -39,8 +40,14 @@ class NavigationController(Controller, OpensLists):
     # By typing
 
     def go(self) -> None:
-        """Ask for a call's number, an event, categories."""
-        self.prompt.ask_for(self._lead, self._travel)
+        """Ask for a call's number, an event, categories; `g` alone goes to the first row."""
+
+        def first_row() -> None:
+            if self.prompt.edit.text == "g":
+                self.prompt.cancel()
+                self.panels.transcript.action_edge(-1)
+
+        self.prompt.ask(Question(self._lead, self._travel, on_change=first_row))
 
     def _travel(self, text: str) -> None:
         """Go where `text` says, or show what it says."""
@@ -116,7 +123,8 @@ class NavigationController(Controller, OpensLists):
         """Follow the recording, or hold the view."""
         self.state.follow(not self.state.follows)
         follows = self.state.follows
-        self.say([Span("following: new blocks come into view" if follows else "the view is held", "dim")])
+        told = "following: new blocks come into view" if follows else "paused: new blocks do not move the view"
+        self.say([Span(told, "dim")])
         if follows:
             self.state.go(self.state.count - 1, to_end=True)
         self.state.show()

@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from ctxtui.core.edit import Edit
 from ctxtui.services.session_source import SessionSource
-from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, offered
+from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, key_text, moved, offered
 from ctxtui.tui.commands.situation import (
     ASKING,
     BLOCK,
@@ -74,7 +74,7 @@ RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *IN
 _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark and the line of keys follow: a frame of the cursor alone
 costs a third."""
-_HINT: Spans = (Span("i", "accent bold"), Span(" call number, event or category", "faint"))
+_HINT: Spans = (Span("g", "accent bold"), Span(" call number, event or category", "faint"))
 
 if TYPE_CHECKING:
     from ctxtui.views.glossary.spots import Spot
@@ -226,6 +226,12 @@ class SessionScreen(StillScreen, Commanded):
     def on_context_board_opened(self, message: ContextBoard.Opened) -> None:
         """The opened residual takes lines."""
         self.state.show()
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that did something before 1.0, and nothing now, says where that is."""
+        key = key_text(event.key)
+        if event.key not in self.active_bindings and (told := moved.now(key)):
+            self.line.say([Span(key, "accent bold"), Span(f" moved · {told}", "ink")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""

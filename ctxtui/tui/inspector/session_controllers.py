@@ -12,6 +12,7 @@ from ctxtui.tui.inspector.controllers.export import ExportController
 from ctxtui.tui.inspector.controllers.marking import MarkController
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
+from ctxtui.tui.inspector.controllers.playing import PlayController
 from ctxtui.tui.inspector.controllers.policies import PoliciesController
 from ctxtui.tui.inspector.controllers.reading import ReadingController
 from ctxtui.tui.inspector.controllers.resending import ResendController
@@ -35,6 +36,7 @@ def session_controllers(
         BlocksController(*every, pager),
         DiffController(*every),
         NotesController(*every),
+        PlayController(*every),
         ReadingController(*every),
         SearchController(*every),
         MarkController(*every, edits),
@@ -45,7 +47,7 @@ def session_controllers(
         CompactionsController(*every, edits),
         RulesController(*every),
         WhyController(*every, edits),
-        ExportController(*every, edits),
+        ExportController(*every, edits, pager),
         SummariesController(*every, edits, asker),
         ResendController(*every, edits, asker),
     )

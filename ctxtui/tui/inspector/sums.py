@@ -26,7 +26,7 @@ def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
     if panels.why.what is not None:
         found |= arithmetic.of_cut(panels.why.what)
     if pane == "next-call" and panels.next.what is not None:
-        found |= arithmetic.of_next(panels.next.what)
+        found |= arithmetic.of_next(panels.next.what, panels.header.what)
     if panels.staging is not None and panels.staged.what is not None:
         found |= arithmetic.of_staged(panels.staged.what)
     if panels.header.what is not None and pane == "header":

@@ -29,10 +29,8 @@ class Transcript(Pane):
     """Draws `ContextRows`; knows which node is under its cursor and keeps it when the call changes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+home,less_than_sign", "edge(-1)", "first block", show=False),
-        Binding("ctrl+end,greater_than_sign", "edge(1)", "last block", show=False),
-        Binding("k", "move(-1)", "previous block", show=False),
-        Binding("j", "move(1)", "next block", show=False),
+        Binding("ctrl+home", "edge(-1)", "first block", show=False),
+        Binding("ctrl+end,G", "edge(1)", "last block", show=False),
         Binding("home", "screen.command('FirstCall')", "first call", show=False),
         Binding("end", "screen.command('LastCall')", "last call", show=False),
     ]

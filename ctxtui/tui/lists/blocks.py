@@ -280,7 +280,7 @@ class StaleScreen(HeaviestScreen):
 class ShowOther(Command):
     """Close the list, and go to the block that stands for this one."""
 
-    name, keys, label, short, group = "show the other one", ("v",), "show the other", "other", "blocks"
+    name, keys, label, short, group = "show the other one", ("o",), "show the other", "other", "blocks"
     run = Act(lambda: RepeatsScreen, lambda screen: screen.show_other())
 
 

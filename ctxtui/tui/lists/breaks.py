@@ -15,7 +15,7 @@ from ctxtui.views.text.table import Table
 class Keep(Command):
     """Have the summary say this literal, word for word."""
 
-    name, keys, label, group = "keep literal in the summary", ("enter", "k"), "keep", "what it breaks"
+    name, keys, label, group = "keep literal in the summary", ("enter",), "keep", "what it breaks"
     run = Act(lambda: BreaksScreen, lambda screen: screen.take())
 
 

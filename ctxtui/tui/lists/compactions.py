@@ -38,7 +38,8 @@ class ShowFact(Command):
 class NextCompaction(Command):
     """The next compaction."""
 
-    name, keys, shown = "next compaction", ("right_square_bracket", "full_stop"), "[ ]"
+    name, keys, shown = "next compaction", ("right_square_bracket",), "[ ]"
+    beside, together = ("PreviousCompaction",), ("[ ]", "previous compaction, next compaction")
     label, group = "compaction", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.step(1))
 
@@ -46,21 +47,21 @@ class NextCompaction(Command):
 class PreviousCompaction(Command):
     """The compaction before."""
 
-    name, keys, group = "previous compaction", ("left_square_bracket", "comma"), "compactions"
+    name, keys, group = "previous compaction", ("left_square_bracket",), "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.step(-1))
 
 
 class LostOrKept(Command):
     """List what was lost or read again, what was kept, or both."""
 
-    name, keys, label, short, group = "lost or kept", ("w",), "lost or kept", "kept", "compactions"
+    name, keys, label, short, group = "lost or kept", ("tab",), "lost or kept", "kept", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.next_shown())
 
 
 class CallBefore(Command):
     """Show the call before the compaction, with all that it read."""
 
-    name, keys, label, short, group = "call before the compaction", ("b",), "call before", "before", "compactions"
+    name, keys, label, short, group = "call before the compaction", ("P",), "call before", "before", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(BEFORE))
 
 
@@ -68,7 +69,7 @@ class BetterSummary(Command):
     """Go to the call before, and stage a better summary there: the client's, with the files and decisions that it lost
     and what somebody had to spell out again. Read it, change it, apply it; then go on from there."""
 
-    name, keys, label, short, group = "better summary", ("s",), "better summary", "better", "compactions"
+    name, keys, label, short, group = "better summary", ("ctrl+s",), "better summary", "better", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(SUMMARIZE))
 
 
@@ -83,8 +84,7 @@ class GoOnBetter(Command):
     """Go on from the call before with a better summary in place of all that was said there: it is opened to be read,
     and enter begins a chat of its own with it."""
 
-    name, keys = "go on with a better summary", ("g",)
-    label, short, group = "go on with a better summary", "go on better", "compactions"
+    name, group = "go on with a better summary", "compactions"
     sought = ("continue", "resume", "fork")
     run = Act(lambda: CompactionsScreen, lambda screen: screen.wish(GO_ON))
 

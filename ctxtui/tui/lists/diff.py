@@ -24,6 +24,7 @@ class NextDifference(_OnDiff):
     """The next difference, brought to the top."""
 
     name, keys, shown, label, short = "next difference", ("n",), "n N", "differences", "next"
+    beside, together = ("PreviousDifference",), ("n N", "next difference, previous difference")
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.step(1))
 
 
@@ -37,21 +38,21 @@ class PreviousDifference(_OnDiff):
 class OpenDifference(_OnDiff):
     """Open the difference in place, word by word, or fold it."""
 
-    name, keys, shown, label = "open or fold difference", ("space",), "⏎", "open"
+    name, keys, label = "open or fold difference", ("enter",), "open"
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.toggle_row())
 
 
 class WholeBlocks(_OnDiff):
     """All lines of changed blocks, or only those near a change."""
 
-    name, keys, label, short = "whole blocks or changes only", ("w",), "whole blocks", "whole"
+    name, keys, label, short = "whole blocks or changes only", ("z",), "whole blocks", "whole"
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.toggle_whole())
 
 
 class SortBySize(_OnDiff):
     """The largest differences first, or in prompt order again."""
 
-    name, keys, label, short = "order by size or place", ("s",), "by size", "size"
+    name, keys, label, short = "order by size or place", ("S",), "by size", "size"
     run = Act(lambda: DiffScreen, lambda screen: screen.pane.sort())
 
 

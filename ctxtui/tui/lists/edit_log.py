@@ -22,7 +22,7 @@ from ctxtui.views.transcript.edit_log import EditRow
 class TakeBack(Command):
     """Take this one entry back; on an entry that took another back: let that stand again."""
 
-    name, keys, label, group = "take edit back", ("enter", "u", "d"), "take back", "edit log"
+    name, keys, label, group = "take edit back", ("enter", "u"), "take back", "edit log"
     run = Act(lambda: EditLogScreen, lambda screen: screen.take())
 
 

@@ -48,7 +48,7 @@ class GrowthFigures(Struct, frozen=True):
 class NamePhaseHere(Command):
     """Give a name to the phase that begins with the call shown: it is kept as a note on that call, ``phase: name``."""
 
-    name, keys, label, short, group = "name a phase here", ("a",), "name a phase here", "name", "phases"
+    name, keys, label, short, group = "name a phase here", ("number_sign",), "name a phase here", "name", "phases"
     run = Act(lambda: GrowthScreen, lambda screen: screen.dismiss(NAME))
 
 
@@ -56,7 +56,7 @@ class EverySentence(Command):
     """Show all sentences about the growth, also in a small terminal: they stand where the chart was, until the key is
     pressed again."""
 
-    name, keys, label, short, group = "all sentences, or the chart", ("w",), "all sentences", "words", "phases"
+    name, keys, label, short, group = "all sentences, or the chart", ("tab",), "all sentences", "words", "phases"
     run = Act(lambda: GrowthScreen, lambda screen: screen.turn_words())
 
 

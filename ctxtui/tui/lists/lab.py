@@ -58,7 +58,7 @@ class StageVariant(Command):
     """Stage the edits that this variant's policy had made by the end of the recording. Nothing leaves before you apply
     them."""
 
-    name, keys, label, short, group = "stage its edits", ("a",), "stage its edits", "stage", "the lab"
+    name, keys, label, short, group = "stage its edits", ("A",), "stage its edits", "stage", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.stage())
 
 
@@ -87,21 +87,21 @@ class SeekBest(Command):
     """Seek the best policy with its settings, and the best cache strategy, for this session; `ctxtui lab --solve` holds
     each of several sessions out once."""
 
-    name, keys, label, short, group = "seek the best", ("b",), "seek the best", "best", "the lab"
+    name, keys, label, short, group = "seek the best", ("exclamation_mark",), "seek the best", "best", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.seek())
 
 
 class PlaceMarkers(Command):
     """Stage the cache breakpoints of this row's strategy, or of the cheapest that was tried, in the next request."""
 
-    name, keys, label, short, group = "place its breakpoints", ("B",), "breakpoints", "marks", "the lab"
+    name, keys, label, short, group = "place its breakpoints", ("b",), "breakpoints", "marks", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.place())
 
 
 class ShowCurve(Command):
     """Show or hide the curve of this variant; at most six are drawn."""
 
-    name, keys, label, short, group = "show or hide curve", ("v",), "curve", "curve", "the lab"
+    name, keys, label, short, group = "show or hide curve", ("space",), "curve", "curve", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.toggle_curve())
 
 

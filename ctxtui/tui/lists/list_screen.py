@@ -241,7 +241,7 @@ class FilterRows(Command):
 class OrderRows(Command):
     """Order by the next column."""
 
-    name, keys, label, group, sought = "order by next column", ("s",), "order", "lists", ("sort",)
+    name, keys, label, group, sought = "order by next column", ("S",), "order", "lists", ("sort",)
     run = Act(lambda: ListScreen, lambda screen: screen.next_order())
 
 

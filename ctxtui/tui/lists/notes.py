@@ -25,7 +25,7 @@ class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
     heading, at_once, inset = "notes and bookmarks", True, 0
-    none = "No notes yet. In the transcript `*` marks a block, `J` jots a note on it."
+    none = "No notes yet. In the transcript `*` marks a block, `^p` *note* jots a note on it."
 
     def __init__(self, found: Sequence[PlacedNote], category: Callable[[int], int]) -> None:
         self._found, self._category = found, category

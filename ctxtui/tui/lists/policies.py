@@ -37,7 +37,7 @@ class SetPolicy(Command):
     """Set the policy under the cursor otherwise: `n=5`, `exclude=Read,Bash`. What it would do is worked out anew; an
     empty line stands for its defaults."""
 
-    name, keys, label, group = "settings of policy", ("s",), "settings", "policies"
+    name, keys, label, group = "settings of policy", ("i",), "settings", "policies"
     run = Act(lambda: PoliciesScreen, lambda screen: screen.type_settings())
 
 

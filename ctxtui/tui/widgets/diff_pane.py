@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
-
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.lists.diff import DiffList
 from ctxtui.views.text.span import Span, Spans
@@ -13,11 +9,6 @@ from ctxtui.views.text.span import Span, Spans
 
 class DiffPane(Pane):
     """Draws a `DiffList`; until there is one it says what is being compared."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "move(1)", "next row", show=False),
-        Binding("k", "move(-1)", "previous row", show=False),
-    ]
 
     def __init__(self, named: Spans) -> None:
         super().__init__(title="diff", id="diff")

@@ -20,12 +20,12 @@ class Pane(ScrolledRows, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "previous row", show=False),
-        Binding("down", "move(1)", "next row", show=False),
+        Binding("up,k", "move(-1)", "previous row", show=False),
+        Binding("down,j", "move(1)", "next row", show=False),
         Binding("pageup", "page(-1)", "page up", show=False),
         Binding("pagedown", "page(1)", "page down", show=False),
-        Binding("home", "edge(-1)", "first row", show=False),
-        Binding("end", "edge(1)", "last row", show=False),
+        Binding("home,ctrl+home,g", "edge(-1)", "first row", show=False),
+        Binding("end,ctrl+end,G", "edge(1)", "last row", show=False),
         Binding("enter", "choose", "open", show=False),
     ]
 

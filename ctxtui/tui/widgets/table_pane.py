@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
@@ -26,11 +25,6 @@ _SIGN_CELLS = 8
 class TablePane(Pane, Generic[Row]):
     """Shows rows, one line each, below the heads of their table, which stay in view. `working` is what is said as long
     as they are worked out, `inset` blanks are left at the right."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "move(-1)", "previous row", show=False),
-        Binding("j", "move(1)", "next row", show=False),
-    ]
 
     class HeadClicked(Message):
         """The head of a column was clicked."""

@@ -94,9 +94,6 @@ def of_header(what: Header) -> dict[str, str]:
         level, when = (used, "") if what.after is None else (what.after, " under the staged edits")
         said = f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
         found["usable"] = (f"{said}{when}. " if said else "") + kept
-    right, of = what.record
-    if of:
-        found["forecast right"] = f"{right:,} of the {of:,} forecasts so far: {100 * right / of:.0f} %."
     if what.priced and what.call:
         cost = numbers.least(what.cost, what.partial)
         found["cost"] = f"{cost} for calls 1 to {what.call:,} of the line of context that is shown."
@@ -111,12 +108,15 @@ def of_header(what: Header) -> dict[str, str]:
     return found
 
 
-def of_next(what: Coming) -> dict[str, str]:
-    """The pane of the next call."""
+def of_next(what: Coming, header: Header | None = None) -> dict[str, str]:
+    """The pane of the next call, with the record of forecasts so far that the `header`'s model has."""
     parts = (("read", what.read), ("write", what.write), ("fresh", what.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)
     said = f"{whole} = {what.input:,} tokens, nine times of ten between {what.lo:,} and {what.hi:,}."
     found = {name: said for name, _ in parts}
+    right, of = header.record if header is not None else (0, 0)
+    if of:
+        found["forecast right"] = f"{right:,} of the {of:,} forecasts so far were right: {100 * right / of:.0f} %."
     if what.total is not None and what.uncached:
         saved = 1 - what.total / what.uncached
         terms = f"1 − {numbers.money(what.total)} / {numbers.money(what.uncached)} without a cache"

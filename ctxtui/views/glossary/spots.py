@@ -203,8 +203,7 @@ def _in_header(text: str, start: int, end: int, sums: int) -> str:
         return "with subagents"
     if text[start:end].endswith("%") or text[:start].rstrip().endswith(" of"):
         return "usable"
-    forecast = re.match(r"(?:(?:/| of )?[\d,]* ?right)", text[end:]) or text[:start].rstrip().endswith("right")
-    return "forecast right" if forecast else "tokens"
+    return "tokens"
 
 
 def _counted(

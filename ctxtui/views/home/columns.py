@@ -25,6 +25,8 @@ ROOMY: Final = 114
 """Screen columns from which rows have a total."""
 WIDE: Final = 160
 """Screen columns from which rows tell where they ran, their turns and their misses."""
+_SOON: Final = 60
+"""Seconds before a cache expires from which that is a warning."""
 DEAR: Final = 5.0
 """US dollars from which a session's cost is bold."""
 GOOD_READ: Final = 0.9
@@ -78,6 +80,13 @@ def age(seconds: float) -> str:
     if days < 100:
         return numbers.ago(seconds)
     return f"{days // 7} w" if days < 365 else f"{min(days // 365, 99)} y"
+
+
+def _left(seconds: float) -> str:
+    """How long yet: ``45s``, ``4m``, ``11h``."""
+    return (
+        f"{seconds:.0f}s" if seconds < 60 else f"{seconds // 60:.0f}m" if seconds < 3600 else f"{seconds // 3600:.0f}h"
+    )
 
 
 def age_of(summary: SessionSummary, now: float) -> str:
@@ -157,7 +166,12 @@ def _share_of_window(row: HomeRow, room: int) -> list[Span]:
         return [Span(numbers.NONE * room, "faint")]
     if not s.window:
         return [Span(numbers.NOT_YET, "faint")]
-    return bars.level(s.peak_tokens, s.window, room, bars.budget_style(s.peak_tokens, s.usable))
+    return bars.level(_full(s), s.window, room, bars.budget_style(_full(s), s.usable))
+
+
+def _full(s: SessionSummary) -> int:
+    """What is shown of the window: of a running session its context now, else its largest one."""
+    return s.last_tokens if s.runs and s.last_tokens else s.peak_tokens
 
 
 def _cost(row: HomeRow, room: int) -> Span:
@@ -196,7 +210,10 @@ def _age(row: HomeRow, room: int) -> Span:
         return Span("held", "warn bold")
     if row.summary.runs:
         # Running sessions stand first, in an order that does not change as they write.
-        return Span("live", "ok")
+        left = row.summary.expires - row.now
+        if left <= 0:
+            return Span("live", "ok")
+        return Span(f"{MARK['live'].glyph}{_left(left)}", "ok" if left > _SOON else "warn bold")
     return Span(age_of(row.summary, row.now), "dim")
 
 
@@ -222,6 +239,22 @@ def _sum_of_peak(row: HomeRow) -> str:
     if not s.usable:
         return f"{at}No window is known for {safe_text.one_line(short_model(s.model)) or 'its model'}."
     return f"{at}{sums.share(s.peak_tokens, s.usable, ' that are usable')}"
+
+
+def _sum_of_full(row: HomeRow) -> str:
+    s = row.summary
+    if _full(s) == s.peak_tokens or not s.usable:
+        return _sum_of_peak(row)
+    return f"It runs: now {sums.share(s.last_tokens, s.usable, ' that are usable')}"
+
+
+def _sum_of_age(row: HomeRow) -> str:
+    left = row.summary.expires - row.now
+    return (
+        f"It runs; what its last call left in the cache expires in {_left(left)}."
+        if row.summary.runs and left > 0
+        else ""
+    )
 
 
 def _sum_of_tokens(row: HomeRow) -> str:
@@ -293,7 +326,7 @@ TABLE: Table[HomeRow] = Table(
             sum=_sum_of_peak,
             field="peak_tokens", value=lambda s: s.peak_tokens, printed=7, text=lambda s: numbers.tokens(s.peak_tokens),
         ),
-        HomeColumn("", 6, _share_of_window, "left", gap=2, from_width=MEDIUM, figure=False, sum=_sum_of_peak),
+        HomeColumn("", 6, _share_of_window, "left", gap=2, from_width=MEDIUM, figure=False, sum=_sum_of_full),
         HomeColumn(
             "total", 7, lambda row, _: Span(_tokens(row.summary), "dim"),
             gap=2, from_width=ROOMY, wider=((WIDE, 8),), sort=lambda row: row.summary.total_tokens,
@@ -315,7 +348,7 @@ TABLE: Table[HomeRow] = Table(
             sum=_sum_of_read,
             field="read_share", value=lambda s: s.read_share,
         ),
-        HomeColumn("age", 4, _age, gap=1, sort=lambda row: when(row.summary), figure=False),
+        HomeColumn("age", 4, _age, gap=1, sort=lambda row: when(row.summary), figure=False, sum=_sum_of_age),
     ),
     mark=2,
     style="faint",

@@ -52,8 +52,8 @@ def lines(what: ChatStart, room: int) -> list[Spans]:
         for paragraph in _told(what):
             out += [[Span("   "), Span(line, "dim")] for line in safe_text.wrap(paragraph, room - 3)]
     if what.waiting:
-        many = "message goes" if what.waiting == 1 else "messages go"
-        out += [[], [Span(f"   your {many} as soon as it is there", "warn")]]
+        many = "message" if what.waiting == 1 else "messages"
+        out += [[], [Span(f"   Your {many} will be sent as soon as the provider is ready.", "warn")]]
     out.append([])
     out += [[Span(f"   {key:>3}", "accent bold"), Span(f"  {cells.fit(says, room - 8)}", "dim")] for key, says in _KEYS]
     return [cropped(line, whole) for line in out]
@@ -61,7 +61,7 @@ def lines(what: ChatStart, room: int) -> list[Spans]:
 
 def _partner(what: ChatStart, room: int) -> Iterator[Spans]:
     name = "the offline provider" if what.offline else safe_text.one_line(what.model, 60)
-    of = " answers; it is no model" if what.offline else f" of {safe_text.one_line(what.of, 40)} answers"
+    of = " answers; no model is running" if what.offline else f" of {safe_text.one_line(what.of, 40)} answers"
     yield [Span(" ● ", "ok"), Span(name, "ink bold"), Span(cells.fit(of, max(0, room - 3 - cells.width(name))), "dim")]
     yield [Span("   "), Span(cells.fit(_price(what), room - 3), "ink")]
     yield [Span("   "), Span(*_leaves(what, room - 3))]
@@ -89,7 +89,7 @@ def _leaves(what: ChatStart, room: int) -> tuple[str, str]:
 
 def _told(what: ChatStart) -> Iterator[str]:
     window = f"It takes {numbers.exact(what.window)} tokens. " if what.window else ""
-    why = f"Chosen because: {safe_text.one_line(what.why, 200)}." if what.why else ""
+    why = f"{safe_text.one_line(what.why, 200).capitalize()}." if what.why else ""
     if window or why:
         yield window + why
     if what.offline:

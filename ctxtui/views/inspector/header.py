@@ -99,30 +99,21 @@ def draw(what: Header, room: int) -> list[Span]:
     state, fidelity = _state(what, room)
     call = [Span(f"  call {what.call:,}", "ink")] if what.call else []
     model = [Span(f"  {what.model}", "dim")] if what.model and room >= 100 else []
-    record = _record(what) if room >= 100 else []
     # How the limit is known is said on the map, too.
     right = _figures(what, room, origin=room >= 100)
     long = min(cells.width(name), _TITLE)
-    short = record[1:] and [Span(f"  {record[1].text} right".replace(" of ", "/"), "dim")]
-    if width([*badge, *model, *call, *state, *fidelity, *short, *right]) + 1 + long > room:
+    if width([*badge, *model, *call, *state, *fidelity, *right]) + 1 + long > room:
         right = _figures(what, room)
     free = room - width(badge) - width(right) - 1
-    # The title needs its room more than the record and the fidelity do, then more than the model's name; on a tiny
-    # screen the figures need theirs more than anything.
-    if free - width([*model, *call, *state, *fidelity, *record]) < long:
-        record = short
-    for part, title in ((record, long), (fidelity, long), (model, _TITLE // 2), (state, 0), (call, 0)):
-        if free - width([*model, *call, *state, *fidelity, *record]) < title:
+    # The title needs its room more than the fidelity does, then more than the model's name; on a tiny screen the
+    # figures need theirs more than anything.
+    for part, title in ((fidelity, long), (model, _TITLE // 2), (state, 0), (call, 0)):
+        if free - width([*model, *call, *state, *fidelity]) < title:
             part.clear()
-    middle = [*model, *call, *state, *fidelity, *record]
+    middle = [*model, *call, *state, *fidelity]
     left = [*badge, Span(" " + cells.fit(name, max(0, free - width(middle))), "ink bold"), *middle]
     gap = room - width(left) - width(right)
     return [*(left if gap >= 0 else []), Span(" " * max(0, gap)), *right]
-
-
-def _record(what: Header) -> list[Span]:
-    right, of = what.record
-    return [Span("  forecast right ", "dim"), Span(f"{right:,} of {of:,}", "ink")] if of else []
 
 
 def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:

@@ -21,6 +21,8 @@ FULL: int = 7
 COMPACT: int = 3
 """Lines of the folded pane: figures in one line, the total, the facts."""
 _TOKENS_END = 17
+_REPORTED = 26
+"""Cells from which the rule says where the figures are from."""
 
 
 class CallPart(Struct, frozen=True):
@@ -221,11 +223,5 @@ def _facts_line(what: ThisCall, room: int) -> list[Span]:
 
 
 def notes(what: ThisCall, room: int) -> list[Span]:
-    """How forecasts have fared and where the figures are from, for the rule."""
-    right, of = what.record
-    record = f"forecast right {right:,} of {of:,}" if of else ""
-    whole = f"{record} · reported" if record and what.reported else ""
-    for words in (whole, record, "reported" if what.reported else ""):
-        if words and len(words) + 18 <= room:
-            return [Span(words, "dim")]
-    return []
+    """Where the figures are from, for the rule."""
+    return [Span("reported", "dim")] if what.reported and room >= _REPORTED else []

@@ -286,7 +286,7 @@ def _because(one: Missed) -> str:
             when = f"between {clock(one.between)} and {clock(one.at)}"
             return f"Changed {when}; no tool call of this session wrote it."
         case "edits applied":
-            return "The agent's own context only went on: edits that were applied, or taken back, part the requests."
+            return "The agent only appended; edits that you applied or took back changed the prefix."
         case "compaction":
             return f"The client put a summary in place of the history: {one.what}." if one.what else one.evidence
     return one.evidence[:1].upper() + one.evidence[1:] + "." if one.evidence else one.what

@@ -143,11 +143,20 @@ TABLE: Final[Table[Spotted]] = Table(
 """The blocks with hits."""
 
 
+def none(text: str, done: int, total: int) -> str:
+    """What is said as long as nothing was found in `done` of `total` sessions."""
+    if done < total:
+        return "Searching …"
+    return f"No hit for “{safe_text.one_line(text, 60)}” in {total:,} sessions."
+
+
 def told(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:
     """How far the search is: `done` of `total` sessions, `blocks` with hits in so many `sessions`; `direct` are not in
     the index."""
     found = f"{blocks:,}{'+' if capped else ''} block{'s' if blocks != 1 else ''}"
     if done < total:
         return f"{found} · {done:,} of {total:,} sessions"
+    if not blocks:
+        return ""
     unindexed = f", {direct:,} of them not indexed yet: read" if direct else ""
     return f"{found} in {sessions:,} of {total:,} sessions searched{unindexed}"

@@ -130,6 +130,10 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """The largest input of any call of the main thread."""
     peak_call: int = 0
     """Number of that call, from 1."""
+    last_tokens: int = 0
+    """The input of the last call of the main thread."""
+    expires: float = 0.0
+    """When what that call left in the cache expires (Unix seconds), had nothing read it since; 0: not known."""
     window: int = 0
     """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0

@@ -33,9 +33,7 @@ _CALL: Final = INDEX["tool_call"]
 _COMPACTED: Final = (
     Span("╌ ", "hair"),
     Span("⏎", "accent bold"),
-    Span(" lost ", "faint"),
-    Span("(", "accent bold"),
-    Span(" before ", "faint"),
+    Span(" what it lost ", "faint"),
 )
 _SIGN_OF_RULE: Final = {
     "compaction": MARK["compaction"].span,

@@ -35,7 +35,7 @@ class Tails:
             if not call.is_reported:
                 told = "not reported" if call.answered_in_part else ""
             elif call.answered_in_part:
-                told = f"{numbers.least_tokens(call.output, True)} tokens, reported in part"
+                told = f"{numbers.least_tokens(call.output, True)} tokens"
             tails.append((RuleRow("answer", told, said[0]), answer))
         if tip != answer:
             tails.append((RuleRow("since", "not sent yet", self._first(tip, answer)), tip))

@@ -26,7 +26,7 @@ def ahead(ctxtui: Run, command: str, *options: str) -> list[dict[str, Any]]:
 def test_why_finds_that_the_code_should_stand_outside(ctxtui: Run) -> None:
     told = ctxtui("cost", "--why", PINE, "--json").json
     cure = next(one for one in told["cures"] if one["kind"] == "policy")
-    assert cure["names"] == ["externalize_large", "stands outside, under a name"] and cure["count"] == 5
+    assert cure["names"] == ["externalize_large", "kept outside, by reference"] and cure["count"] == 5
     assert 0.4 * told["total_usd"] < cure["saves"] < told["total_usd"]
     outside = next(one for one in told["ahead"] if one["policies"] == ["externalize_large"])
     assert outside["risk"] == "outside" and outside["before_tokens"] - outside["after_tokens"] > 140_000
@@ -65,7 +65,7 @@ def test_its_command_line_does_what_it_says(ctxtui: Run) -> None:
 def test_people_read_the_risk_and_the_command(ctxtui: Run) -> None:
     for command in ("why", "preflight"):
         out = ctxtui(command, PINE).out
-        assert "stands outside, under a name" in out and "--policy externalize_large" in out
+        assert "kept outside, by reference" in out and "--policy externalize_large" in out
 
 
 def test_a_session_of_one_call_needs_nothing(ctxtui: Run, tmp_path: Path) -> None:

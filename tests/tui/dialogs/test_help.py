@@ -22,10 +22,15 @@ def text(words: str = "", room: int = 80, what: Help | None = None) -> str:
 
 
 @pytest.mark.parametrize("room", [60, 80, 120, 200])
-def test_every_command_has_its_name_and_the_signs_come_first(room: int) -> None:
+def test_every_key_has_a_line_and_the_signs_come_first(room: int) -> None:
     page = text(room=room)
     assert page.splitlines()[0].strip().startswith("signs on the screens")
-    assert all(command.name[:30] in page for command in EVERY)
+    shared = {name for command in EVERY for name in command.beside}
+    named = [command for command in EVERY if command.keys and command.__name__ not in shared]
+    assert all((command.together[1] or command.name)[:30] in page for command in named)
+    keyless = [command for command in EVERY if not command.keys]
+    assert f"{len(keyless)} more by name" in page and keyless[0].name not in page
+    assert all(command.name[:30] in text(command.name.split(":")[0], room) for command in keyless[:5])
     assert all(width(line) <= room for line in rows(Help(EVERY), "", room))
 
 

@@ -73,7 +73,7 @@ async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
         await until(pilot, lambda: "client-version=2.1.10" in text(app))
         await pilot.press("tab")
         await until(pilot, lambda: "project" in text(app))
-        await pilot.press("shift+tab", "shift+tab", "shift+tab", "s")
+        await pilot.press("shift+tab", "shift+tab", "shift+tab", "S")
         await until(pilot, lambda: "5 hours" in text(app) and "↓" in text(app))
         await pilot.press("escape")
         await until(pilot, lambda: source.closed)
@@ -92,7 +92,7 @@ async def test_a_quota_that_was_reported_has_a_table_behind_the_ways(size: tuple
         await pilot.press("shift+tab", "shift+tab", "shift+tab")
         await until(pilot, lambda: "resets" in text(app) and "32 %" in text(app))
         assert "codex" in text(app) and "5 hours" in text(app) and "660, $6.00" not in text(app)
-        await pilot.press("s")
+        await pilot.press("S")
         await until(pilot, lambda: "↓" in text(app))
 
 
@@ -115,12 +115,12 @@ async def test_a_change_is_chosen_or_typed_and_held_against_what_was_before(size
         assert "−$0.500" in shown and ("no difference shown" in shown or "chance" in shown)
         await pilot.press("escape")
         await until(pilot, lambda: "5 → 5" in text(app))
-        await pilot.press("c")
+        await pilot.press("D")
         for key in "lately":
             await pilot.press(key)
         await pilot.press("enter")
         await until(pilot, lambda: "'lately' is no change" in text(app))
-        await pilot.press("c")
+        await pilot.press("D")
         for key in "tag=small":
             await pilot.press({"=": "equals_sign"}.get(key, key))
         await pilot.press("enter")
@@ -134,11 +134,11 @@ async def test_only_the_calls_of_the_last_days() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await app.push_screen(StatsScreen(source))
         await until(pilot, lambda: "11 sessions" in text(app))
-        await pilot.press("d")
+        await pilot.press("w")
         await until(pilot, lambda: "last 1 d · 5 sessions" in text(app))
-        await pilot.press("d", "d")
+        await pilot.press("w", "w")
         await until(pilot, lambda: "last 30 d · 1" in text(app))
-        await pilot.press("d", "d")
+        await pilot.press("w", "w")
         await until(pilot, lambda: "last" not in text(app).splitlines()[0] and "11 sessions" in text(app))
 
 

@@ -58,9 +58,9 @@ async def test_sessions_come_in_as_they_are_read_and_other_tools_when_asked() ->
         shown = text(app)
         assert source.asked > 1 and "2 sessions" in shown and "not read yet" not in shown
         assert "log" in shown and "Grep" not in shown and "too few to tell" not in shown
-        await pilot.press("t")
+        await pilot.press("tab")
         await until(pilot, lambda: "Grep" in text(app))
-        await pilot.press("s")
+        await pilot.press("S")
         await until(pilot, lambda: "schema ↓" in text(app))
         assert "log  git" in text(app) and "mcp git" not in text(app)
         await pilot.press("escape")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.tui.commands.command import key_text
 from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
+from ctxtui.tui.key_page import page
 from ctxtui.tui.widgets.keyline import keyline
 from ctxtui.views.text.span import plain
 from tests.tui.inspector.controllers.test_staging import at, session
@@ -18,21 +18,8 @@ from tests.tui.inspector.test_inspector import opened, until
 DOC = Path(__file__).parents[3] / "docs" / "keys.md"
 
 
-def table() -> str:
-    """The keys of the inspector by group, with what each does."""
-    groups: dict[str, list[str]] = {}
-    for command in RECORDED:
-        if command.keys:
-            keys = " ".join(f"`{key_text(key)}`" for key in command.keys)
-            groups.setdefault(command.group, []).append(f"| {keys} | {command.name} | {command.help()} |")
-    lines = ["# Keys of the inspector", "", "Made from the commands themselves; a test holds it true (`test_answers`)."]
-    for group, rows in groups.items():
-        lines += ["", f"## {group.capitalize()}", "", "| key | command | what it does |", "|---|---|---|", *rows]
-    return "\n".join(lines).replace("`|`", "`\\|`") + "\n"
-
-
-def test_the_table_of_keys_is_that_of_the_commands() -> None:
-    assert DOC.read_text(encoding="utf-8") == table()
+def test_the_page_of_keys_is_made_from_the_commands() -> None:
+    assert DOC.read_text(encoding="utf-8") == page()
 
 
 SILENT = {"escape"}
@@ -46,7 +33,7 @@ EDITING = sorted(
         if command.group in ("editing the context", "the block under the cursor", "attached program")
     }
 )
-TOGGLES = {";", "z", "F", "K"}
+TOGGLES = {";", "z", "F", "K", "greater_than_sign"}
 """Keys that show something else until they are pressed again."""
 STATES = ("nothing to do", "on a block", "edited")
 

@@ -22,6 +22,7 @@ from ctxtui.tui.start import make_app
 from ctxtui.views.inspector.this_call import this_call
 from tests.attach.holding import HoldingRun, holding
 from tests.tui.inspector.test_inspector import settled, text, until
+from tests.tui.waiting import do
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 FIRST, SECOND = "a stale listing, " * 60, "and what now?"
@@ -176,7 +177,7 @@ async def test_decided_elsewhere_nothing_is_asked_any_more(tmp_path: Path) -> No
 
 async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_call(tmp_path: Path) -> None:
     async with attached(tmp_path, (80, 24)) as (run, program, screen, pilot):
-        await pilot.press("ctrl+y")
+        await do(pilot, "HoldByRules")
         await until(pilot, lambda: screen.line.asking)
         await pilot.press(*"over $9, over 1", "enter")
         await until(pilot, lambda: "held from now on: over 1 tokens, over $9" in text(screen))
@@ -185,17 +186,17 @@ async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_
         await pilot.press("enter")
         assert await told
         await until(pilot, lambda: screen.state.count == 2 and not screen.line.asking)
-        await pilot.press("ctrl+y")
+        await do(pilot, "HoldByRules")
         await until(pilot, lambda: screen.line.asking)
         await pilot.press("ctrl+u", *"now and then", "enter")
         await until(pilot, lambda: "is no rule" in text(screen))
-        await pilot.press("ctrl+y")
+        await do(pilot, "HoldByRules")
         await until(pilot, lambda: screen.line.asking)
         await pilot.press("ctrl+u", *"off", "enter")
         await until(pilot, lambda: "no rule holds them" in text(screen) and not run.gate.rules)
         await pilot.press("left_square_bracket")
         await until(pilot, lambda: screen.state.index == 0)
-        await pilot.press("ctrl+f")
+        await do(pilot, "ForkProgram")
         await until(pilot, lambda: "ctxtui exec --fork s:1 -- " in text(screen))
 
 

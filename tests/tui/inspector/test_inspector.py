@@ -27,7 +27,7 @@ from tests.cases.sessions import Story, compacted, every_category, hostile, long
 from tests.cases.unsaid import Unsaid
 from tests.sampling import few
 from tests.tui.painting import Painted
-from tests.tui.waiting import until
+from tests.tui.waiting import do, until
 
 Opened = tuple[InspectorScreen, Pilot[None]]
 
@@ -95,15 +95,15 @@ async def test_a_number_and_events() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.press("g", "2", "enter")
         assert screen.state.index == 1 and "call 2" in text(screen)
-        await pilot.press("n")
-        assert screen.state.index == 3 and "17k rewritten after a 52-minute pause" in text(screen)
-        await pilot.press("N")
-        assert screen.state.index == 0
         await pilot.press("right_curly_bracket")
+        assert screen.state.index == 3 and "17k rewritten after a 52-minute pause" in text(screen)
+        await pilot.press("left_curly_bracket")
+        assert screen.state.index == 0
+        await do(pilot, "NextTurn")
         assert screen.state.index == 3
         node = screen.panels.transcript.node
         assert node and screen.state.study and screen.state.study.session.tree[node].opens_turn
-        await pilot.press("m")
+        await do(pilot, "NextMiss")
         assert "no further miss" in text(screen)
 
 
@@ -121,9 +121,9 @@ async def test_opening_raw_more_and_the_turn() -> None:
         assert '{"tool_use_id":"t2"' not in text(screen)
         await pilot.press("enter")
         assert "\u2570" not in text(screen)
-        await pilot.press("O")
+        await do(pilot, "OpenTurn")
         assert len(pane.opened) > 3
-        await pilot.press("O")
+        await do(pilot, "OpenTurn")
         assert not pane.opened
 
 
@@ -153,13 +153,13 @@ def transcript(screen: InspectorScreen) -> str:
 
 async def test_the_prompt_is_entered_and_left() -> None:
     async with opened(every_category()) as (screen, pilot):
-        await pilot.press("i", "q", "h", "1")
+        await pilot.press("g", "q", "h", "1")
         assert screen.prompt.text == "qh1" and screen.state.index == 5
         await pilot.press("escape")
         assert screen.focused is screen.panels.transcript
-        await pilot.press("i", *"-thinking", "enter")
+        await pilot.press("g", *"-thinking", "enter")
         assert screen.state.shown[INDEX["thinking"]] == "hidden"
-        await pilot.press("i", *"nonsense", "enter")
+        await pilot.press("g", *"nonsense", "enter")
         assert "'nonsense' is none of" in text(screen)
         await pilot.press("escape")
         assert "nonsense" not in text(screen)

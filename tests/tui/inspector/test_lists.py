@@ -18,7 +18,7 @@ from tests.cases.sessions import Story, every_category, long_session, use, with_
 from tests.sampling import few
 from tests.tui.inspector.controllers.test_staging import session
 from tests.tui.inspector.test_inspector import opened, settled, text, until
-from tests.tui.waiting import from_palette
+from tests.tui.waiting import do, from_palette
 
 
 def seen(screen) -> str:  # type: ignore[no-untyped-def]
@@ -62,11 +62,11 @@ async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int])
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
         assert "carry ↓" in seen(screen) and "high" in seen(screen)
-        await pilot.press("s")
+        await pilot.press("S")
         assert "tokens ↓" in seen(screen)
-        await pilot.press("s")
+        await pilot.press("S")
         assert "cost ↓" in seen(screen), "the column of the order is seen at any width"
-        await pilot.press("s", "s", "down", "enter")
+        await pilot.press("S", "S", "down", "enter")
         node = screen.panels.transcript.node
         assert screen.app.screen is screen and node is not None
         await pilot.press("home", "end", "W")
@@ -94,7 +94,7 @@ async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> Non
         await until(pilot, lambda: screen.edits.desk is not None)
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
-        assert "⏎ go to it  ← → tab  space mark  d drop  s order  esc close" in seen(screen)
+        assert "⏎ go to it  ← → tab  space mark  d drop  S order  esc close" in seen(screen)
         listed = screen.app.screen
         assert isinstance(listed, HeaviestScreen)
         await pilot.press("home", "down", "down", "space", "space")
@@ -136,7 +136,7 @@ async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:
     second = story.head
     story.call("done")
     async with opened(story.session, (120, 40)) as (screen, pilot):
-        for key, node in (("enter", first), ("v", second)):
+        for key, node in (("enter", first), ("o", second)):
             await from_palette(pilot, "repeats")
             await until(pilot, lambda: "could go" in seen(screen))
             assert "read again later" in seen(screen)
@@ -158,13 +158,14 @@ async def test_phases_are_listed_and_one_can_be_named(tmp_path: Path) -> None:
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
         await until(pilot, lambda: screen.state.complete)
-        await pilot.press("g", "3", "enter", "G")
+        await pilot.press("g", "3", "enter")
+        await do(pilot, "Phases")
         await until(pilot, lambda: "~424 a phase" in seen(screen))
         assert "● call 3" in seen(screen) and "+424" in seen(screen)
-        await pilot.press("a")
+        await pilot.press("number_sign")
         await pilot.press(*"tidying", "enter")
         await until(pilot, lambda: bool(screen.owner(NotesController).facts()))
-        await pilot.press("G")
+        await do(pilot, "Phases")
         await until(pilot, lambda: "● tidying" in seen(screen))
         await pilot.press("home", "enter")
         assert screen.state.index == 0
@@ -177,7 +178,7 @@ async def test_a_rule_that_is_no_expression_is_named() -> None:
         screen = pilot.app.screen
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
-        await pilot.press("G")
+        await do(pilot, "Phases")
         await until(pilot, lambda: "no regular expression" in seen(screen))
 
 
@@ -189,7 +190,7 @@ async def test_stale_results_are_named_and_ordered_and_edits_are_applied_and_und
         assert isinstance(page, HeaviestScreen)
         await until(pilot, lambda: any(row.stale for row in page.rows))
         while page.order != "stale":
-            await pilot.press("s")
+            await pilot.press("S")
         assert page.pane.row is not None and page.pane.row.stale
         await until(pilot, lambda: "earlier turn" in seen(screen))
         await pilot.press("d")

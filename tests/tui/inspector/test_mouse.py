@@ -77,7 +77,7 @@ async def test_a_click_on_the_key_line_does_what_its_key_does_and_the_wheel_scro
         await pilot.click(page.pane, offset=(10, page.pane.body_top + 3), times=2)
         await until(pilot, lambda: pilot.app.screen is screen)
         assert screen.panels.transcript.node == node, "a double click goes to the block"
-        await pilot.press("less_than_sign")
+        await pilot.press("ctrl+home")
         top = screen.panels.transcript.viewport.top
         await pilot._post_mouse_events([events.MouseScrollDown], "#transcript", offset=(8, 3))
         await pilot.pause()

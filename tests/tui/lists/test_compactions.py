@@ -8,12 +8,13 @@ from ctxtui.tui.messages import TalkFrom
 from tests.analysis.content.test_compactions import forgetful
 from tests.cases.sessions import Story
 from tests.tui.inspector.test_inspector import opened, text, until
+from tests.tui.waiting import do
 
 
 async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
     async with opened(forgetful()) as (screen, pilot):
         transcript = screen.panels.transcript
-        await pilot.press("less_than_sign", "down")
+        await pilot.press("ctrl+home", "down")
         assert transcript.place.rule is not None and transcript.node is None
         at = transcript.cursor
         screen.state.show()
@@ -25,9 +26,9 @@ async def test_from_the_rule_to_what_was_lost_and_a_better_summary() -> None:
         await pilot.pause(0.05)
         drawn = "\n".join(strip.text for strip in page._compositor.render_strips())
         assert "before call 3" in drawn and "src/lost.py" in drawn and "read again at 3" in drawn
-        await pilot.press("w")
+        await pilot.press("tab")
         assert {fact.text for fact in page.rows if fact.kept} and page.pane.title == "kept"
-        await pilot.press("s")
+        await pilot.press("ctrl+s")
         await until(pilot, lambda: screen.app.screen is screen and bool(screen.edits.overlay.staged))
         await pilot.pause(0.05)
         assert screen.state.index == 1, "the call before"
@@ -43,7 +44,7 @@ async def test_one_key_goes_on_from_the_call_before_once_the_better_summary_is_r
         await until(pilot, lambda: screen.edits.editable())
         await pilot.press("Z")
         await until(pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.every))
-        await pilot.press("g")
+        await do(pilot, "GoOnBetter")
         await until(pilot, lambda: screen.line.asking and "read it" in text(screen))
         overlay, rows = screen.edits.overlay, screen.panels.transcript.data
         assert overlay is not None and rows is not None and not overlay.applied and not sent
@@ -60,7 +61,7 @@ async def test_what_is_not_wanted_stays_staged() -> None:
         await until(pilot, lambda: screen.edits.editable())
         await pilot.press("Z")
         await until(pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.every))
-        await pilot.press("g")
+        await do(pilot, "GoOnBetter")
         await until(pilot, lambda: screen.line.asking)
         await pilot.press("escape")
         overlay = screen.edits.overlay

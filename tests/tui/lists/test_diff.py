@@ -6,6 +6,7 @@ from ctxtui.tui.inspector.controllers.diff import DiffController
 from ctxtui.tui.lists.diff import DiffScreen
 from tests.cases.sessions import Story, compacted, every_category, hostile, use
 from tests.tui.inspector.test_inspector import opened, until
+from tests.tui.waiting import do
 
 
 def text(screen: DiffScreen) -> str:
@@ -37,12 +38,16 @@ async def test_the_call_before_is_compared_with_one_key_and_a_block_is_shown_in_
 async def test_a_marked_call_is_held_against_another() -> None:
     async with opened(compacted()) as (screen, pilot):
         last = screen.state.index
-        await pilot.press("home", "D")
+        await pilot.press("home")
+        await do(pilot, "DiffMarked")
         assert "call 1 is marked" in screen._compositor.render_strips()[-2].text
-        await pilot.press("end", "D")
+        await pilot.press("end")
+        await do(pilot, "DiffMarked")
         diff = await compared(screen, pilot)
         assert f"call 1 → {last + 1}" in text(diff) and "left" in text(diff)
-        await pilot.press("escape", "D", "D")
+        await pilot.press("escape")
+        await do(pilot, "DiffMarked")
+        await do(pilot, "DiffMarked")
         await pilot.pause(0.1)
         assert screen.app.screen is screen and screen.owner(DiffController).marked is None
 
@@ -53,14 +58,20 @@ async def test_a_result_that_was_cleared_is_shown_word_by_word() -> None:
         story.head = 0
         story.user("go").call(use("t1", "Bash", command="ls")).results(("t1", result)).user("on").call("ok")
     async with opened(story.session, size=(80, 24)) as (screen, pilot):
-        await pilot.press("home", "right_square_bracket", "D", "end", "D")
+        await pilot.press("home", "right_square_bracket")
+        await do(pilot, "DiffMarked")
+        await pilot.press("end")
+        await do(pilot, "DiffMarked")
         diff = await compared(screen, pilot)
         assert "≠" in text(diff) and "[cleared]" in text(diff) and "beta" in text(diff)
 
 
 async def test_hostile_text_is_shown_and_not_obeyed() -> None:
     async with opened(hostile()) as (screen, pilot):
-        await pilot.press("home", "D", "end", "D")
+        await pilot.press("home")
+        await do(pilot, "DiffMarked")
+        await pilot.press("end")
+        await do(pilot, "DiffMarked")
         diff = await compared(screen, pilot)
         for _ in range(len(diff.pane.data.rows)):
             await pilot.press("enter", "n")

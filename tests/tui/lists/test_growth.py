@@ -21,6 +21,7 @@ from ctxtui.views.lists import growth as views
 from tests.cases.growing import rounds
 from tests.cases.inspect import HandMade, app_of
 from tests.tui.inspector.test_inspector import settled, until
+from tests.tui.waiting import do
 
 T = TypeVar("T")
 
@@ -46,7 +47,7 @@ async def opened(source: HandMade, pilot: Pilot[None]) -> GrowthScreen:
     assert isinstance(screen, InspectorScreen)
     await settled(screen, pilot)
     await until(pilot, lambda: screen.state.complete)
-    await pilot.press("G")
+    await do(pilot, "Phases")
     await until(pilot, lambda: isinstance(pilot.app.screen, GrowthScreen))
     found = pilot.app.screen
     assert isinstance(found, GrowthScreen)
@@ -85,8 +86,8 @@ async def test_in_a_small_terminal_a_key_shows_every_sentence() -> None:
         assert report is not None
         every = [one.name for one in views.sentences(report)]
         assert {"what grew", "carry", "again"} <= {*every}
-        await pilot.press("w")
+        await pilot.press("tab")
         await until(pilot, lambda: all(f" {name} " in seen(pilot) for name in every))
         assert "more: w" not in seen(pilot) and "phases" in seen(pilot)
-        await pilot.press("w")
+        await pilot.press("tab")
         await until(pilot, lambda: "more: w" in seen(pilot))

@@ -90,10 +90,10 @@ async def test_variants_are_tried_added_and_staged(source: HandMade) -> None:
         await until(pilot, lambda: "no cache strategy" in plain(shown.said.words))
         drawn = [line.letter for line in shown.rows if line.letter]
         assert len(drawn) == len(set(drawn)) == 6
-        await pilot.press("v")
+        await pilot.press("space")
         assert shown.rows[0].letter == ""
         await to_row(pilot, shown, lambda line: line.row.given == {"n": 4})
-        await pilot.press("a")
+        await pilot.press("A")
         overlay = screen.edits.overlay
         assert overlay is not None
         await until(pilot, lambda: bool(overlay.staged))
@@ -105,7 +105,7 @@ async def test_one_key_stages_the_breakpoints_of_the_row(source: HandMade) -> No
         await pilot.press("C", *"1h", "enter")
         await until(pilot, lambda: any(line.row.cache == "1h" for line in shown.rows))
         await to_row(pilot, shown, lambda line: line.row.cache == "1h")
-        await pilot.press("B")
+        await pilot.press("b")
         overlay = screen.edits.overlay
         assert overlay is not None
         await until(pilot, lambda: bool(overlay.staged))

@@ -130,13 +130,13 @@ async def test_a_policy_is_set_otherwise_and_worked_out_anew() -> None:
         policies = await listed(screen, pilot)
         before = policies._rows[0]
         assert before.name == "sliding_window" and policies.pane.row == before
-        await pilot.press("s", "ctrl+u", *"n=2 slack=0 q=", "enter")
+        await pilot.press("i", "ctrl+u", *"n=2 slack=0 q=", "enter")
         assert "has no setting" in text(policies) and policies._rows[0] == before  # type: ignore[arg-type]
-        await pilot.press("s")
+        await pilot.press("i")
         await until(pilot, lambda: "⏎ accept  esc leave " in text(policies) and "f1 help" in text(policies))  # type: ignore[arg-type]
         await pilot.press("escape")
         assert pilot.app.screen is policies, "esc leaves the line, not the list"
-        await pilot.press("s", "ctrl+u", *"n=2 slack=0", "enter")
+        await pilot.press("i", "ctrl+u", *"n=2 slack=0", "enter")
         await until(pilot, lambda: policies._rows[0].freed is not None and policies._rows[0] != before)
         after = policies._rows[0]
         assert {one.name: one.value for one in after.settings} == {"n": "2", "keep_first": "1", "slack": "0"}

@@ -14,6 +14,7 @@ from ctxtui.views.inspector.this_call import CallPart, ThisCall
 from ctxtui.views.text.signs import NOT_RECORDED
 from ctxtui.views.text.span import Span
 from tests.views.glossary.arithmetic_law import broken, claims
+from tests.views.inspector.test_next_call import WARM
 
 
 def figures(said: str) -> list[int]:
@@ -60,13 +61,16 @@ def test_a_call_is_the_sum_of_what_was_read_written_and_fresh() -> None:
     assert said["saves"] == "1 − $0.110 / $0.550 without a cache = 80.0 % saved."
 
 
+def test_the_forecast_says_how_often_forecasts_were_right() -> None:
+    said = arithmetic.of_next(WARM, Header(title="a", call=3, record=(9, 10)))
+    assert said["forecast right"] == "9 of the 10 forecasts so far were right: 90 %."
+    assert "forecast right" not in arithmetic.of_next(WARM)
+
+
 def test_the_header_says_what_its_share_is_of() -> None:
     limits = ContextWindow(limit=200_000, usable=150_000, origin="client default")
-    said = arithmetic.of_header(
-        Header(title="a", call=3, used=75_000, limits=limits, cost=1.5, priced=True, record=(9, 10))
-    )
+    said = arithmetic.of_header(Header(title="a", call=3, used=75_000, limits=limits, cost=1.5, priced=True))
     assert said["usable"].startswith("75,000 of 150,000 = 50 %. 150,000 usable of 200,000 (the client's default)")
-    assert said["forecast right"] == "9 of the 10 forecasts so far: 90 %."
     assert said["cost"] == "$1.50 for calls 1 to 3 of the line of context that is shown."
 
 

@@ -190,6 +190,20 @@ def test_what_ctxtui_wrote_to_be_resumed_says_so_and_shows_no_cost() -> None:
     assert "0 calls and 7 copied" in plain(preview.growth_notes(made))
 
 
+def test_a_running_session_says_how_full_it_is_and_when_its_cache_expires() -> None:
+    runs = one("x", live=True, last_tokens=20_000, expires=NOW + 250, mtime=NOW)
+    table, here = columns.TABLE, columns.HomeRow
+    assert plain(columns.row(runs, 120, NOW)).rstrip().endswith("●4m")
+    assert plain(columns.row(runs, 120, NOW + 220)).rstrip().endswith("●30s")
+    assert plain(columns.row(runs, 120, NOW + 900)).rstrip().endswith("live")
+    assert plain(columns.row(replace(runs, live=False), 120, NOW)).rstrip().endswith("now")
+    full = next(column for column in table.columns if column.sum is columns._sum_of_full)
+    assert full.sum is not None and "20,000 of 150,000" in full.sum(here(runs, NOW))
+    assert "100,000 of 150,000" in full.sum(here(replace(runs, live=False), NOW))
+    age = next(column for column in table.columns if column.name == "age")
+    assert age.sum is not None and "expires in 4m" in age.sum(here(runs, NOW))
+
+
 # Totals
 
 

@@ -33,7 +33,7 @@ def test_what_stays_on_the_machine_is_said_to_stay_and_to_cost_nothing() -> None
 
 
 def test_the_offline_provider_is_no_model() -> None:
-    assert "it is no model" in told(ChatStart("offline", "offline", local=True, keeps=True, offline=True))
+    assert "no model is running" in told(ChatStart("offline", "offline", local=True, keeps=True, offline=True))
 
 
 @pytest.mark.parametrize("room", [28, 58, 80, 200])

@@ -38,7 +38,7 @@ def test_what_was_done_and_what_it_gained() -> None:
 
 def test_what_costs_more_is_needless_and_says_so() -> None:
     what = StagedEdits(made=[edit("externalize", "a")], before=3, gained=-11)
-    assert what.needless and words(needless(what, BLOCKS)) == ("✗ not put outside: Read a 3 → 14, nothing is gained")
+    assert what.needless and words(needless(what, BLOCKS)) == ("✗ not externalized: Read a 3 → 14, nothing is gained")
     for kind in ("pin", "drop", "note", "breakpoint", "replace", "hoist"):
         assert not StagedEdits(made=[edit(kind, "a")], before=3, gained=0).needless, kind
     assert not StagedEdits(made=[edit("truncate", "a")], before=3, gained=None).needless

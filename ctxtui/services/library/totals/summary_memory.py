@@ -25,7 +25,7 @@ from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
-VERSION: Final = 21
+VERSION: Final = 22
 """Raised when a summary holds something else: older ones are then made anew."""
 
 _OF_THE_FILE: Final = (

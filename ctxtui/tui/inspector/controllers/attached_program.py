@@ -107,7 +107,7 @@ class HoldByRules(Command):
     """By which rules the attached program's requests are held: each one, those over so many tokens or dollars, those
     that will miss the cache, those in which a pattern is found; "off" for none."""
 
-    name, keys, label, short, group = "hold by rules", ("ctrl+y",), "rules", "rules", "attached program"
+    name, keys, label, short, group = "hold by rules", (), "", "", "attached program"
     run = Act(AttachedProgramController, AttachedProgramController.rules)
     needs = frozenset({ATTACHED})
 
@@ -116,7 +116,7 @@ class ForkProgram(Command):
     """Copy the command that runs the program again from the call shown on: the requests up to it are answered from the
     record, what comes then is live. Add the program's own arguments."""
 
-    name, keys, label, short, group = "fork the program from here", ("ctrl+f",), "fork", "fork", "attached program"
+    name, keys, label, short, group = "fork the program from here", (), "", "", "attached program"
     sought = ("again", "replay", "exec")
     run = Act(AttachedProgramController, AttachedProgramController.fork)
     needs = frozenset({BY_RELAY})

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.tree import ROOT
 from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -107,9 +110,34 @@ class BlocksController(Controller):
             return got.arguments
         return got.text or block.body.decode("utf-8", "replace")
 
+    def _texts(self, nodes: Iterable[int]) -> str:
+        """The texts of several blocks, each under a line that says what it is."""
+        scene = self.panels.scene
+        if scene is None:
+            return ""
+        out = []
+        for node in nodes:
+            category, block = CATEGORIES[scene.session.tree[node].category], scene.session.tree[node].block
+            got = read(block)
+            text = got.arguments if category == "tool_call" else got.text
+            head = " ".join(filter(None, ("---", category.replace("_", " "), got.name)))
+            out.append(f"{head}\n{text or block.body.decode('utf-8', 'replace')}")
+        return "\n\n".join(out)
+
+    def copy_call(self) -> None:
+        """Copy what is new in the call shown, and its answer."""
+        scene = self.panels.scene
+        if scene is not None:
+            tree, end = scene.session.tree, scene.call.response_head or scene.head
+            before = scene.calls[scene.index - 1].sent_head if scene.index else ROOT
+            self._copy(self._texts(tree.path(end, tree.common(before, end))))
+
     def copy(self) -> None:
-        """Copy the block through the terminal."""
-        text = self._text()
+        """Copy the marked blocks, else the one under the cursor, through the terminal."""
+        marks = self.state.marks
+        self._copy(self._texts(marks) if marks else self._text())
+
+    def _copy(self, text: str) -> None:
         if not text:
             self.say([Span("there is no text to copy here", "dim")])
             return

@@ -167,7 +167,7 @@ class Compactions(Command):
 class CallBeforeCompaction(Command):
     """Show the call before the compaction that this context began with."""
 
-    name, keys, group = "call before the compaction", ("left_parenthesis",), "calls"
+    name, group = "call before the compaction", "calls"
     needs = frozenset({CALLS})
     run = Act(CompactionsController, CompactionsController.call_before)
 

@@ -113,7 +113,7 @@ def _named(before: At, after: At) -> Spans:
 class DiffMarked(Command):
     """Mark this call; then, on another call, show what differs between the two. Again on the marked call: unmark it."""
 
-    name, keys, label, short = "mark call, then diff with it", ("D",), "diff with", "with"
+    name = "mark call, then diff with it"
     run = Act(DiffController, DiffController.mark_call)
     group = "calls"
     needs = frozenset({CALLS})

@@ -241,6 +241,8 @@ class Undo(Command):
     """Undo the last action on the context, also one of an earlier day."""
 
     name, keys, label, group = "undo edit", ("u",), "undo", "editing the context"
+    beside = ("Redo",)
+    together = ("u ^r", "undo edit, redo edit")
     run = Act(EditLogController, EditLogController.undo)
     needs = frozenset({UNDOABLE})
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
-from ctxtui.tui.inspector.context_edits import EditController
+from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
+from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
@@ -21,7 +24,13 @@ _SHORT = {"openai-chat": "chat", "openai-responses": "responses", "ollama-chat":
 
 
 class ExportController(EditController):
-    """Writes the context as the applied edits leave it. It asks first as what, then where."""
+    """Shows and writes the context as the edits leave it. Before it writes it asks as what, then where."""
+
+    def __init__(
+        self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str
+    ) -> None:
+        super().__init__(state, prompt, access, edits)
+        self._pager = pager
 
     def export(self) -> None:
         """Ask as what it is to be written."""
@@ -56,6 +65,25 @@ class ExportController(EditController):
 
         self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, place_for(ready, form, source))
 
+    def show_request(self) -> None:
+        """The next request as text, under what is applied and staged, and how it differs from the last one."""
+        scene, desk = self.panels.scene, self.edits.desk
+        if scene is None or desk is None or not self.edits.ready():
+            return
+        from ctxtui.services.editing.edited_context import body
+        from ctxtui.services.editing.exporting import exported
+        from ctxtui.tui.lists.request import Requests, RequestScreen
+
+        ready = desk.leaving(scene, staged=True)
+        chosen = ready.chosen
+
+        def make() -> Requests:
+            sent = exported(ready.session, ready.form, chosen).data if chosen.call.id else b""
+            lacking = "" if ready.whole else "; system prompt and tools are not recorded"
+            return Requests(body(ready).body, sent, lacking)
+
+        self.access.push(RequestScreen(make, self._pager), lambda _: None)
+
     def _saved(self, ready: Ready, form: str, place: str) -> str:
         from ctxtui.services.editing.exporting import save
 
@@ -86,6 +114,16 @@ class ExportController(EditController):
             self.access.deliver(lambda: self.say(told))
 
         self.access.work(run, "export")
+
+
+class ShowNext(Command):
+    """The next request as text, whole, as it would leave with what is applied and staged; `tab` there shows what
+    differs from the last one that was sent."""
+
+    name, keys, label, short = "next request as text", ("O",), "next request", "request"
+    sought = ("body", "sent", "json", "prompt")
+    run = Act(ExportController, ExportController.show_request)
+    group, needs = "editing the context", frozenset({EDITS})
 
 
 class WriteContext(Command):

@@ -104,5 +104,5 @@ class MarkRange(OnBlocks):
 class Widen(OnBlocks):
     """Widen the mark: from the block to its message, its turn, all results of its tool, its category."""
 
-    name, keys, label, on_marked = "widen the mark", ("V",), "widen", False
+    name, on_marked = "widen the mark", False
     run = Act(MarkController, MarkController.widen)

@@ -296,14 +296,14 @@ class Bookmark(_Notes):
 class BookmarkCall(_Notes):
     """Mark the call shown with ★ in the strip of calls, or take the mark away."""
 
-    name, keys = "bookmark call", ("number_sign",)
+    name = "bookmark call"
     run = Act(NotesController, NotesController.bookmark_call)
 
 
-class WriteNote(Bookmark):
+class WriteNote(_Notes):
     """Jot a note on the block under the cursor; an empty one is taken away."""
 
-    name, keys = "jot a note on block", ("J",)
+    name, needs = "jot a note on block", frozenset({BLOCK})
     run = Act(NotesController, NotesController.write_note)
     key_unless = frozenset({QUESTION})
 
@@ -311,7 +311,7 @@ class WriteNote(Bookmark):
 class WriteOnCall(_Notes):
     """Jot a note on the call shown."""
 
-    name, keys = "jot a note on call", ("C",)
+    name = "jot a note on call"
     run = Act(NotesController, NotesController.write_on_call)
     key_unless = frozenset({QUESTION})
 
@@ -319,7 +319,7 @@ class WriteOnCall(_Notes):
 class NextMarked(_Notes):
     """To the next note or bookmark of the session, in the order of its calls."""
 
-    name, keys = "next note or bookmark", ("apostrophe",)
+    name = "next note or bookmark"
     run = Act(NotesController, lambda it: it.next_marked(1))
     needs = frozenset({NOTES})
 
@@ -327,14 +327,14 @@ class NextMarked(_Notes):
 class PreviousMarked(NextMarked):
     """To the note or bookmark before."""
 
-    name, keys = "previous note or bookmark", ("quotation_mark",)
+    name = "previous note or bookmark"
     run = Act(NotesController, lambda it: it.next_marked(-1))
 
 
 class ListNotes(NextMarked):
     """All notes and bookmarks of the session; Enter goes to one."""
 
-    name, keys = "notes and bookmarks", ("B",)
+    name = "notes and bookmarks"
     run = Act(NotesController, NotesController.list_notes)
 
 

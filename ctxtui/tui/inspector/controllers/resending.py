@@ -154,7 +154,7 @@ class SendAgain(Command):
     """Send the call shown again, as it was or under the staged edits, to its model or another one: the answers stand
     side by side. The price is told first, and nothing leaves before you say so."""
 
-    name, keys, label, group = "send this call again", ("ampersand",), "send again", "calls"
+    name, group = "send this call again", "calls"
     sought = ("compare", "another model", "retry", "test")
     run = Act(ResendController, ResendController.resend)
     needs = frozenset({EDITS})

@@ -86,9 +86,8 @@ class RewritingController(EditController):
         try:
             with self.access.suspended():
                 new = edited_text(text)
-        except NoEditor as error:
-            here = [Span(" · ", "dim"), Span("I", "accent bold"), Span(" edits it here", "ink")]
-            self.say([Span("✗ ", "crit"), Span(str(error), "crit"), *here])
+        except NoEditor:
+            self.edit_in_place()
             return None
         self.access.repaint()
         return new if new != text else None
@@ -225,7 +224,7 @@ class RewritingController(EditController):
 
 
 class Replace(OnBlocksOrPutIn):
-    """Write another text in its place, in $EDITOR; on a summary or a note: edit it."""
+    """Write another text in its place, in $EDITOR, or here where none is set; on a summary or a note: edit it."""
 
     name, keys, on_marked = "replace text in $EDITOR", ("R",), False
     run = Act(RewritingController, RewritingController.replace)
@@ -234,7 +233,7 @@ class Replace(OnBlocksOrPutIn):
 class EditInPlace(OnBlocksOrPutIn):
     """Write another text in its place, here in the terminal; on a summary or a note: edit it."""
 
-    name, keys, on_marked = "edit text in place", ("I",), False
+    name, on_marked = "edit text in place", False
     run = Act(RewritingController, RewritingController.edit_in_place)
 
 

@@ -256,16 +256,18 @@ class SearchController(Controller):
             self.say([Span(f"{self._wanted.text}  ", "accent"), *words, Span(" n N next, previous  esc ends", "faint")])
 
     def _right(self, words: Spans) -> None:
-        keys = (("⏎", " keep "), ("^r", " expression "), ("esc", " back "))
+        keys = (("⏎", " keep "), ("^x", " expression "), ("esc", " back "))
         shown = [span for key, text in keys for span in (Span(" " + key, "accent bold"), Span(text, "dim"))]
         self.prompt.edit.right = [*words, *shown] if self.access.width >= 100 else words
         self.prompt.edit.refresh()
 
 
 class Search(Command):
-    """Find a text in the blocks: each key shows the next hit. `enter` keeps it, `esc` folds all as it was."""
+    """Find a text in the blocks: each key shows the next hit. `enter` keeps it, `esc` folds all as it was,
+    `^x` takes it as a regular expression."""
 
     name, keys, label, short, group, first = "search", ("slash",), "search", "find", "searching", True
+    beside, together = ("SearchExpression",), ("/", "search")
     run = Act(SearchController, SearchController.search)
     key_unless = frozenset({ASKING})
 
@@ -275,6 +277,8 @@ class NextHit(Command):
 
     name, keys, shown, label, short = "next hit", ("n",), "n N", "hits", "hit"
     parts: ClassVar[tuple[str, ...]] = ("NextHit", "PreviousHit")
+    beside = ("PreviousHit",)
+    together = ("n N", "next hit, previous hit")
     run = Act(SearchController, lambda it: it.next_hit(1))
     group = "searching"
     needs = frozenset({SEARCHING})
@@ -291,7 +295,7 @@ class PreviousHit(NextHit):
 class SearchExpression(Command):
     """What is searched for is a regular expression, or a plain text again."""
 
-    name, keys, group = "search by regular expression", ("ctrl+r",), "searching"
+    name, keys, group = "search by regular expression", ("ctrl+x",), "searching"
     run = Act(SearchController, SearchController.expression)
     key_needs = frozenset({SEEKING})
 

@@ -184,7 +184,7 @@ class Strip(OnBlocks):
 class PutNote(OnBlocks):
     """Put a note of yours in behind this block."""
 
-    name, keys, on_marked = "insert a note", ("ctrl+n",), False
+    name, on_marked = "insert a note", False
     run = Act(StagingController, StagingController.note)
     key_unless = frozenset({QUESTION})
 

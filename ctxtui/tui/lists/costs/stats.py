@@ -47,21 +47,21 @@ class NextWay(Command):
     quotas as providers report them (where one did), the worst misses, and the changes that sessions tell of: Enter
     holds before against after."""
 
-    name, keys, label, group = "rows by something else", ("tab", "b"), "by another", "lists"
+    name, keys, label, group = "rows by something else", ("tab",), "by another", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.turn(1))
 
 
 class WayBefore(Command):
     """Rows by what they were made by before."""
 
-    name, keys, group = "rows by the one before", ("shift+tab", "B"), "lists"
+    name, keys, group = "rows by the one before", ("shift+tab",), "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.turn(-1))
 
 
 class NextAge(Command):
     """Only calls of the last day, 7 days, 30 days, 90 days; or all again."""
 
-    name, keys, label, group = "calls since", ("d",), "since", "lists"
+    name, keys, label, group = "calls since", ("w",), "since", "lists"
     run = Act(lambda: StatsScreen, lambda screen: screen.next_age())
 
 
@@ -70,7 +70,7 @@ class CompareByChange(Command):
     2026-11-20, client-version=2.1.300 (from that version on), policy=NAME (sessions that ran under it), compressor=NAME
     (sessions that it made smaller, against those that others did), or tag=NAME (the sessions that you tagged so)."""
 
-    name, keys, label, group = "before and after a change", ("c",), "before/after", "lists"
+    name, keys, label, group = "before and after a change", ("D",), "before/after", "lists"
     sought = ("compare", "version", "policy", "compressor", "tag", "difference")
     run = Act(lambda: StatsScreen, lambda screen: screen.ask_change())
 

@@ -20,7 +20,7 @@ from ctxtui.views.text.table import Table
 class EveryTool(Command):
     """Tools that are built in, or name no MCP server, too; or MCP servers alone again."""
 
-    name, keys, label, group = "tools of MCP servers, or all tools", ("t",), "all tools", "lists"
+    name, keys, label, group = "tools of MCP servers, or all tools", ("tab",), "all tools", "lists"
     run = Act(lambda: LedgerScreen, lambda screen: screen.every_tool())
 
 

@@ -80,7 +80,7 @@ async def test_escape_writes_nothing(tmp_path: Path) -> None:
 async def test_while_something_is_typed_the_key_asks_nothing() -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
-        await pilot.press("i", "x", "ctrl+e", "ctrl+s")
+        await pilot.press("g", "x", "ctrl+e", "ctrl+s")
         assert screen.line.asking and screen.prompt.text == "x" and not screen.prompt.keys
 
 

@@ -18,6 +18,7 @@ from ctxtui.tui.lists.notes import NotesScreen
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import settled, text, until
+from tests.tui.waiting import do
 
 
 @asynccontextmanager
@@ -59,7 +60,8 @@ async def test_a_bookmark_is_seen_at_once_and_found_again(tmp_path: Path) -> Non
     async with opened(every_category(), tmp_path) as (screen, pilot):
         await kept(screen, pilot, 1)
         assert stars(screen) == 1
-        await pilot.press("home", "apostrophe")
+        await pilot.press("home")
+        await do(pilot, "NextMarked")
         assert screen.panels.transcript.node == node
         await pilot.press("asterisk")
         assert stars(screen) == 0
@@ -72,23 +74,27 @@ async def test_going_on_to_the_only_bookmark_from_where_it_stands_says_so(tmp_pa
     async with opened(every_category(), tmp_path) as (screen, pilot):
         await pilot.press("up", "up", "up", "asterisk")
         await kept(screen, pilot, 1)
-        for key in ("apostrophe", "quotation_mark"):
+        for name in ("NextMarked", "PreviousMarked"):
             screen.line.say(())
-            await pilot.press(key)
+            await do(pilot, name)
             assert "the only note or bookmark stands here" in text(screen)
         screen.line.say(())
-        await pilot.press("home", "apostrophe")
+        await pilot.press("home")
+        await do(pilot, "NextMarked")
         assert "stands here" not in text(screen), "it went there"
 
 
 async def test_notes_are_written_listed_and_gone_to(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
         node = screen.panels.transcript.node
-        await pilot.press("J", *"why", "enter")
+        await do(pilot, "WriteNote")
+        await pilot.press(*"why", "enter")
         await kept(screen, pilot, 1)
-        await pilot.press("home", "C", *"cheap", "enter")
+        await pilot.press("home")
+        await do(pilot, "WriteOnCall")
+        await pilot.press(*"cheap", "enter")
         await kept(screen, pilot, 2)
-        await pilot.press("B")
+        await do(pilot, "ListNotes")
         assert isinstance(pilot.app.screen, NotesScreen)
         shown = "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
         assert "✎" in shown and "why" in shown and "cheap" in shown
@@ -97,26 +103,30 @@ async def test_notes_are_written_listed_and_gone_to(tmp_path: Path) -> None:
         assert pilot.app.screen is screen
         assert screen.panels.transcript.node == node
         assert "why" in text(screen)
-        await pilot.press("J", "ctrl+u", "enter")
+        await do(pilot, "WriteNote")
+        await pilot.press("ctrl+u", "enter")
         await kept(screen, pilot, 1)
 
 
 async def test_esc_keeps_the_note_as_it_was(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
-        await pilot.press("J", *"draft", "escape")
+        await do(pilot, "WriteNote")
+        await pilot.press(*"draft", "escape")
         await pilot.pause(0.05)
         assert not screen.owner(NotesController).facts()
-        await pilot.press("i", *"2", "enter")
+        await pilot.press("g", *"2", "enter")
         assert screen.state.index == 1
 
 
 async def test_marks_go_round_in_the_order_of_calls(tmp_path: Path) -> None:
     async with opened(every_category(), tmp_path) as (screen, pilot):
-        await pilot.press("number_sign", "home", "number_sign")
+        await do(pilot, "BookmarkCall")
+        await pilot.press("home")
+        await do(pilot, "BookmarkCall")
         await kept(screen, pilot, 2)
         seen = []
-        for key in ("apostrophe", "apostrophe", "apostrophe", "quotation_mark"):
-            await pilot.press(key)
+        for name in ("NextMarked", "NextMarked", "NextMarked", "PreviousMarked"):
+            await do(pilot, name)
             seen.append(screen.state.index)
         last = screen.state.count - 1
         assert seen == [last, 0, last, 0]

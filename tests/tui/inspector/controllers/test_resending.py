@@ -18,6 +18,7 @@ from tests.cases.inspect import HandMade, app_of
 from tests.cases.sessions import Story
 from tests.services.chat.test_resending import LOAD, playback, session
 from tests.tui.inspector.test_inspector import settled, until
+from tests.tui.waiting import do
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ async def asked(pilot: Pilot[None]) -> InspectorScreen:
 
 
 async def sent(pilot: Pilot[None]) -> ResendScreen:
-    await pilot.press("ampersand")
+    await do(pilot, "SendAgain")
     await until(pilot, lambda: "again to" in seen(pilot))
     await pilot.press("enter")
     await until(pilot, lambda: "send?" in seen(pilot))
@@ -58,7 +59,7 @@ async def test_unchanged_it_does_the_same_and_the_price_came_first(server: Serve
     async with app_of(HandMade(session())).run_test(size=(120, 40)) as pilot:
         screen = await asked(pilot)
         screen.state.go(4)
-        await pilot.press("ampersand")
+        await do(pilot, "SendAgain")
         await until(pilot, lambda: "again to" in seen(pilot))
         await pilot.press("enter")
         await until(pilot, lambda: "send?" in seen(pilot))
@@ -90,6 +91,7 @@ async def test_under_staged_edits_the_model_does_something_else(server: Server, 
 async def test_a_recording_without_prompt_and_tools_says_why_not(server: Server) -> None:
     async with app_of(HandMade(Story().user("hi").call("hello").session)).run_test(size=(120, 40)) as pilot:
         await asked(pilot)
-        await pilot.press("ampersand", "enter")
+        await do(pilot, "SendAgain")
+        await pilot.press("enter")
         await until(pilot, lambda: "lacks system prompt" in seen(pilot))
         assert not server.seen

@@ -17,6 +17,7 @@ from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.edit_log import EditLogScreen
 from tests.cases.sessions import Story, every_category, long_session, use
 from tests.tui.inspector.test_inspector import app_on, opened, text, until
+from tests.tui.waiting import do
 
 
 def session() -> Session:
@@ -222,7 +223,7 @@ async def test_widening_goes_from_the_block_to_its_category() -> None:
         at(screen, "line of code")
         seen = []
         for _ in range(4):
-            await pilot.press("V")
+            await do(pilot, "Widen")
             seen.append(len(screen.state.marks))
         assert seen == [4, 1, 4, 1], "the turn (question, call, result, answer), then the block again"
 
@@ -256,7 +257,8 @@ async def test_a_note_is_typed_at_the_prompt() -> None:
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "second question")
-        await pilot.press("ctrl+n", *"mind", "enter")
+        await do(pilot, "PutNote")
+        await pilot.press(*"mind", "enter")
         overlay = screen.edits.overlay
         assert overlay is not None and [edit.given["text"] for edit in overlay.staged] == ["mind"]
         assert "mind" in text(screen)
@@ -363,7 +365,9 @@ async def test_a_summary_is_rated_copied_and_taken_back_on_its_own_row() -> None
         assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"]
         await pilot.press("y")
         assert pilot.app.clipboard == str(overlay.staged[0].given["text"])
-        await pilot.press("enter", "space", "e", "r", "O", "t")
+        await pilot.press("enter", "space", "e", "r")
+        await do(pilot, "OpenTurn")
+        await pilot.press("t")
         assert [edit.kind for edit in overlay.staged] == ["summarize", "annotate"], "no key of a block acts on it"
         to_summary(screen)
         await pilot.press("d")
@@ -374,7 +378,8 @@ async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.Monkey
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.desk is not None)
         at(screen, "second question")
-        await pilot.press("ctrl+n", *"mind", "enter")
+        await do(pilot, "PutNote")
+        await pilot.press(*"mind", "enter")
         to_summary(screen)
         monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", lambda text: f"{text} the gap")
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)

@@ -1,0 +1,80 @@
+"""Keys of versions before 1.0 that do something else now, or nothing: what they did, and where it is found."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PALETTE: Final = "palette (`^p`)"
+
+MOVED: Final[tuple[tuple[str, str, str], ...]] = (
+    ("L", "policies", "`!` advice, then `L`, and palette"),
+    ("H", "what would help", "`!` advice"),
+    ("Q", "stage the cheapest cut", "`!` advice"),
+    ("S", "same content elsewhere", "`W` blocks, tab *duplicates*"),
+    ("A", "tools by server", "`W` blocks, tab *by tool*"),
+    ("T", "threads", "`$` money, tab *by thread*, and palette"),
+    ("Y", "forks", PALETTE),
+    ("G", "growth: by category and phase", PALETTE),
+    ("n", "next event", "`}`"),
+    ("N", "previous event", "`{`"),
+    ("}", "next turn", PALETTE),
+    ("{", "previous turn", PALETTE),
+    ("m", "next cache miss", "`c` misses, and palette"),
+    ("M", "previous cache miss", "`c` misses, and palette"),
+    (",", "previous call", "`[`"),
+    (".", "next call", "`]`"),
+    ("<", "first row", "`^home`, `g g`"),
+    (">", "last row", "`^end`, `G`"),
+    ("D", "mark call, then diff with it", PALETTE),
+    ("(", "call before the compaction", PALETTE),
+    ("&", "send this call again", PALETTE),
+    ("O", "open or fold all blocks of the turn", PALETTE),
+    ("+", "more lines of the open block", "`e`"),
+    ("I", "edit text in place", PALETTE),
+    ("^n", "insert a note", PALETTE),
+    ("J", "jot a note on block", PALETTE),
+    ("C", "jot a note on call", PALETTE),
+    ("#", "bookmark call", PALETTE),
+    ("'", "next note or bookmark", "`B` notes and bookmarks, and palette"),
+    ('"', "previous note or bookmark", "`B` notes and bookmarks, and palette"),
+    ("^y", "hold by rules", PALETTE),
+    ("^f", "fork the program from here", PALETTE),
+    ("^r", "search by regular expression (in a search)", "`^x`"),
+    ("f", "find text in all sessions (Home)", "`^f`"),
+    ("T", "stats of all sessions (Home)", "`$`"),
+    ("$", "sort by cost (Home)", PALETTE),
+    ("A", "tools of all sessions (Home)", PALETTE),
+    ("s", "sort by next column (Home), order of a list", "`S`"),
+    ("S", "reverse order (Home)", PALETTE),
+    ("I", "import session (Home)", PALETTE),
+    ("e", "export session (Home)", "`^e`"),
+    ("r", "rename session (Home)", PALETTE),
+    ("#", "tag session (Home)", PALETTE),
+    ("Z", "archive session (Home)", PALETTE),
+    ("z", "show or hide archived sessions (Home)", PALETTE),
+    ("%", "paid by subscription or by use (Home)", PALETTE),
+    ("d", "delete stored session (Home)", "`del`"),
+    ("space", "open or fold difference (diff)", "`⏎`"),
+    ("w", "whole blocks or changes only (diff)", "`z`"),
+    ("w", "lost or kept (compactions)", "`tab`"),
+    ("b", "call before the compaction (compactions)", "`P`"),
+    ("s", "better summary (compactions)", "`^s`"),
+    ("g", "go on with a better summary (compactions)", PALETTE),
+    ("a", "stage its edits (lab)", "`A`"),
+    ("b", "seek the best (lab)", "`!`"),
+    ("B", "place its breakpoints (lab)", "`b`"),
+    ("v", "show or hide curve (lab)", "`space`"),
+    ("a", "name a phase here (growth)", "`#`"),
+    ("w", "all sentences, or the chart (growth)", "`tab`"),
+    ("d", "calls since (stats)", "`w`"),
+    ("c", "before and after a change (stats)", "`D`"),
+    ("d", "take edit back (edit log)", "`u`"),
+    ("k", "keep literal in the summary (what it breaks)", "`⏎`"),
+)
+"""Key, name of its command (with the screen, but in the inspector), how it is reached now."""
+
+
+def now(key: str) -> str:
+    """What a key that does nothing in the inspector did before, and how that is reached now; "" of any other key."""
+    found = [(name, way) for old, name, way in MOVED if old == key and not name.endswith(")")]
+    return "; ".join(f"{name}: {way.replace('`', '').replace('*', '')}" for name, way in found)

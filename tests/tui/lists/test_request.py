@@ -1,0 +1,51 @@
+"""The next request as text: whole, as it would leave with what is staged, and its difference from the last one sent."""
+
+from __future__ import annotations
+
+import json
+
+from ctxtui.tui.lists.request import RequestScreen
+from ctxtui.views.blocks.request_text import difference, lines, wrapped
+from ctxtui.views.text.span import plain, width
+from tests.tui.inspector.controllers.test_staging import at, session
+from tests.tui.inspector.test_inspector import opened
+from tests.tui.waiting import until
+
+
+async def test_the_request_under_staged_edits_stands_there_whole_and_as_difference() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.desk is not None)
+        at(screen, "line of code")
+        await pilot.press("d", "O")
+        shown = pilot.app.screen
+        assert isinstance(shown, RequestScreen)
+        await until(pilot, lambda: shown._what is not None)
+        assert shown._what is not None
+        body = shown._what.body
+        assert json.loads(body)["messages"] and b"line of code" not in body and b"second question" in body
+        rows = [plain(row) for row in shown._pane._rows]
+        assert "".join(rows[0].split()) == "{" and any("second question" in row for row in rows)
+        await pilot.press("tab")
+        await pilot.pause()
+        rows = [plain(row) for row in shown._pane._rows]
+        assert any(row.startswith("- ") and "line of code" in row for row in rows), "what the edit takes out"
+        assert any(row.startswith("+ ") for row in rows), "what the answer and the edit bring"
+        await pilot.press("escape")
+        assert pilot.app.screen is screen
+
+
+def test_only_what_differs_is_listed_with_what_stands_around_it() -> None:
+    before = {"model": "m", "messages": [{"role": "user", "content": f"text {n} " * 20} for n in range(40)]}
+    after = {**before, "messages": [*before["messages"][:20], *before["messages"][21:]]}
+    told = [plain(line) for line in difference(lines(json.dumps(before).encode()), lines(json.dumps(after).encode()))]
+    assert [line for line in told if line.startswith("- ") and "text 20 " in line] and len(told) < 20
+    assert not [line for line in told if line.startswith("+ ")]
+    assert difference(lines(b'{"a":1}'), lines(b'{"a":1}')) == []
+
+
+def test_a_long_text_is_broken_behind_its_newlines_and_fits() -> None:
+    text = "first line\nsecond \\n not a break\n" + "word " * 60
+    (line,) = [row for row in lines(json.dumps({"text": text}).encode()) if "first" in plain(row)]
+    rows = list(wrapped(line, 60))
+    assert plain(rows[0]).endswith("first line\\n") and plain(rows[1]).strip().startswith("second \\\\n not")
+    assert all(width(row) <= 60 for row in rows)
