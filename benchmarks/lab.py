@@ -25,9 +25,8 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.lab.experiment import bench_for, keep_loaded
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.lab.experiment import bench_of, keep_loaded
 from ctxtui.services.lab.variants import variants
 from ctxtui.services.recordings.open import load
 from ctxtui.wire.registry import DIALECTS
@@ -95,10 +94,7 @@ def _call(name: str, sent: int, reply: int, at: float) -> Call:
 
 def seconds(session: Session, tried: Sequence[Variant]) -> float:
     """The processor time of `tried`; what is counted once and kept is no part of it."""
-    counter = Counter()
-    book = book_for(session, counter, Settings())
-    count_all(book, counter)
-    bench = bench_for(book, Settings())
+    bench = bench_of(session, Counter(), Settings())
     # As the lab's own process does before it goes through a session.
     gc.collect()
     keep_loaded()

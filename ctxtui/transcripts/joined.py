@@ -1,26 +1,89 @@
-"""A session that ctxtui recorded as it went by and the client's own transcript of it, as one session: each call once.
+"""Join the exchanges of a session with its transcript: each call once, as it went over the wire.
 
-A call that is on both records is the one that went over the wire, under the transcript's names; what only one of them
-has is told by that one. Two sessions in, one out, made anew whenever one of them has grown.
+Whatever recorded an exchange (ctxtui as it went by, files that the client writes, records among its own, a log of
+messages) tells it as a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, report. What one of
+the two records lacks is told by the other.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtui.core.block import Item
-from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
-from ctxtui.core.session import CallSeen, Described, Event, Happened, Session, Skipped, Thread, ThreadSeen, TipMoved
+from ctxtui.core import block, block_content
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.call import BY_TRANSCRIPT, EDITS, Call, Fidelity, Skeleton, provider_id
+from ctxtui.core.session import (
+    MAIN,
+    CallSeen,
+    Described,
+    Event,
+    Happened,
+    Session,
+    Skipped,
+    Thread,
+    ThreadSeen,
+    TipMoved,
+)
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less, newest_quotas
+from ctxtui.wire.codec.skeleton import marks_json, marks_of
 
+UNANSWERED: Final = "unanswered"
+"""What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
+say which."""
+UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCKS: Final = 1.0
 """Seconds by which the client's times of a call may lie beside ours: both clocks are of one machine."""
+_TELLING: Final = 40
+"""Characters from which a part of an answer tells it from others: a heading in an answer cuts it in aider's chat
+history, which marks what a person typed the same way."""
+
+
+def aside(thread: str) -> str:
+    """The thread of the requests of `thread` that got no answer: no figure of the conversation takes them for calls
+    that were answered."""
+    return UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
+
+
+def with_exchange(own: Call, sent: Call) -> Call:
+    """The call that a transcript tells as `own`, of which `sent` is the exchange: what that has, and what it lacks as
+    the transcript has it. Thread and epoch are the transcript's, as are id and place in the file."""
+    # Where the user answered in the model's place, nobody made the report that the client wrote down.
+    report = sent if sent.usage is not None or sent.error or EDITS in sent.extra else own
+    timed = sent if sent.started is not None else own
+    body = sent if sent.raw_head != ROOT else own
+    return replace(
+        own,
+        raw_head=body.raw_head,
+        sent_head=body.sent_head,
+        response_head=body.response_head,
+        provider=sent.provider or own.provider,
+        model=report.model or sent.model or own.model,
+        started=timed.started,
+        first_byte=timed.first_byte,
+        ended=timed.ended,
+        fidelity=body.fidelity,
+        usage=report.usage,
+        stop_reason=report.stop_reason,
+        error=report.error,
+        skeleton=body.skeleton,
+        extra={**own.extra, **sent.extra},
+    )
+
+
+def is_answered(call: Call) -> bool:
+    """Whether anything of the answer to `call` is on record."""
+    return call.response_head not in (call.raw_head, call.sent_head)
+
+
+def _failed(call: Call) -> bool:
+    return bool(call.error) and call.usage is None and not is_answered(call)
 
 
 class CallPairs(Struct):
@@ -38,7 +101,8 @@ class CallPairs(Struct):
 
 def pairs_of(wire: Session, own: Session) -> CallPairs:
     """Which calls of a client's `own` transcript went by as which of the `wire`'s: by the provider's ids. Where the
-    client keeps none, the same tokens at the same time are one call."""
+    client keeps none, the same tokens at the same time are one call; where the `wire` has no report, the same
+    answer."""
     found = CallPairs()
     known = {provider_id(call): call for call in reversed(wire.calls.values())}
     for call in own.calls.values():
@@ -57,7 +121,33 @@ def pairs_of(wire: Session, own: Session) -> CallPairs:
             found.add(call, same)
         else:
             found.doubtful += bool(alike) and call.usage is not None
+    _add_same_answers(found, wire, own)
     return found
+
+
+def _add_same_answers(found: CallPairs, wire: Session, own: Session) -> None:
+    """Add calls of which only the transcript has a report: both are in order of time."""
+    waiting = (call for call in wire.calls.values() if call.id not in found.own)
+    sent = [(call, _answer(wire, call)) for call in waiting if call.usage is None and not call.error]
+    at = 0
+    for call in own.calls.values() if sent else ():
+        if call.id in found.wire:
+            continue
+        words = _answer(own, call)
+        same = next((n for n in range(at, len(sent)) if _is_same(sent[n][1], words)), None)
+        if same is not None:
+            found.add(call, sent[same][0])
+            at = same + 1
+
+
+def _answer(session: Session, call: Call) -> str:
+    """What was answered, its white space made even."""
+    said = session.tree.items(call.response_head, call.raw_head)
+    return " ".join(" ".join(block_content.read(item.block).text for item in said if item.block.kind != HEADER).split())
+
+
+def _is_same(sent: str, noted: str) -> bool:
+    return bool(noted) and (sent == noted or (len(noted) >= _TELLING and noted in sent))
 
 
 def _add_refused(found: CallPairs, wire: Session, own: Session) -> None:
@@ -93,26 +183,56 @@ def _used(call: Call) -> tuple[int, int, int] | None:
 
 
 class SessionJoin:
-    """Joins the session `wire`, which ctxtui recorded, with the client's `own`. The result's contexts are nodes of the
-    tree of `wire`; `own` may be another session later on, read anew."""
+    """Joins the exchanges in the session `wire` with the client's `own` transcript. The result's contexts are nodes of
+    the tree of `wire`; `own` may be another session later on, read anew. `leads`: the transcript is what was opened,
+    and ids and places are its; else those of `wire` are. Without `union` only calls of the record that leads are told.
+    """
 
-    def __init__(self, wire: Session, own: Session) -> None:
+    def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
         self.wire, self.own = wire, own
+        self._leads, self._union = leads, union
         self._grafts = _Grafts(wire.tree, own.tree)
         self._made: dict[str, tuple[Call, Call | None, Call]] = {}
-        """Call -> what it was made of, and what was made."""
+        """Exchange -> what it was made of, and what was made."""
+        self._alone: dict[str, tuple[Call, Call]] = {}
+        """Call that the transcript alone has -> what it was made of, and what was made."""
 
     def joined(self) -> Session:
         """Both as they are now."""
         if self._grafts.learn(self.own.tree):
             self._made.clear()
+            self._alone.clear()
         pairs = pairs_of(self.wire, self.own)
         threads: dict[str, str] = {}
         for id_, call in pairs.wire.items():
             threads.setdefault(call.thread, self.own.calls[id_].thread)
         found = Session(self.wire.tree, self._about())
+        owners = self._with_calls(found, pairs, threads)
+        self._with_threads(found, pairs, threads, owners)
+        told = self.own.skipped if self._leads else map(_of_transcript, self.own.skipped)
+        found.skipped = [*self.wire.skipped, *told]
+        if pairs.doubtful:
+            found.skipped.append(Skipped(1, _doubt(pairs.doubtful, self.own.about.source)))
+        found.happenings += (replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings)
+        found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
+        found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
+        found.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
+        return found
+
+    def _with_calls(self, found: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
+        """The calls of both in order. Gives the threads of requests without an answer, each with the thread whose
+        requests they are."""
+        owners: dict[str, str] = {}
         for call in _in_order(self.own, self.wire, pairs):
+            went_by = self.wire.calls.get(call.id) is call
+            if not self._union and went_by == self._leads and not (went_by and call.id in pairs.own):
+                continue
             made = self._call(call, pairs, threads)
+            if went_by and call.id not in pairs.own and _failed(call) and made.thread in self.own.threads:
+                after = found.order.get(made.thread, [""])[-1]
+                found.happenings.append(Happened(UNANSWERED, made.error, made.thread, made.at, after))
+                owners[aside(made.thread)] = made.thread
+                made = replace(made, thread=aside(made.thread))
             if made.fidelity == Fidelity.TOTALS and made.usage is not None:
                 rest = self._not_seen(made, made.usage, pairs)
                 if rest is None:
@@ -122,37 +242,30 @@ class SessionJoin:
                 made = replace(made, id=call.id)
             found.calls[made.id] = made
             found.order.setdefault(made.thread, []).append(made.id)
-        self._with_threads(found, pairs, threads)
-        found.skipped = [*self.wire.skipped, *(_of_transcript(one) for one in self.own.skipped)]
-        if pairs.doubtful:
-            found.skipped.append(Skipped(1, _doubt(pairs.doubtful, self.own.about.source)))
-        found.happenings = [replace(one, thread=threads.get(one.thread, one.thread)) for one in self.wire.happenings]
-        found.happenings += (self._happened(one, pairs) for one in self.own.happenings)
-        found.outcomes = [*self.wire.outcomes, *self.own.outcomes]
-        found.quotas = newest_quotas([*self.wire.quotas, *self.own.quotas])
-        return found
+        return owners
 
     def _about(self) -> Described:
         wire, own = self.wire.about, self.own.about
+        first, second = (own, wire) if self._leads else (wire, own)
         return Described(
-            id=wire.id or own.id,
+            id=first.id or second.id,
             title=own.title or wire.title,
-            source=wire.source,
-            cwd=wire.cwd or own.cwd,
-            client=wire.client or own.client,
-            version=wire.version or own.version,
+            source=first.source,
+            cwd=first.cwd or second.cwd,
+            client=first.client or second.client,
+            version=first.version or second.version,
             window=own.window or wire.window,
         )
 
     def _call(self, call: Call, pairs: CallPairs, threads: dict[str, str]) -> Call:
-        by_wire = self.wire.calls.get(call.id) is call
-        own = pairs.own.get(call.id) if by_wire else None
+        if self.wire.calls.get(call.id) is not call:
+            return self._told(call)
+        own = pairs.own.get(call.id)
         known = self._made.get(call.id)
         if known is None or known[0] is not call or known[1] is not own:
-            made = self._wired(call, own) if by_wire else self._told(call)
-            known = self._made[call.id] = call, own, made
+            known = self._made[call.id] = call, own, self._wired(call, own)
         made = known[2]
-        thread = threads.get(made.thread, made.thread) if by_wire and own is None else made.thread
+        thread = threads.get(made.thread, made.thread) if own is None else made.thread
         return made if thread == made.thread else replace(made, thread=thread)
 
     def _not_seen(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
@@ -161,9 +274,10 @@ class SessionJoin:
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
             late = sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCKS
-            beside = (own is None or own.usage is None) and not late
-            if call.usage is not None and beside and _one_model(call, sum_):
-                used = less(used, replace(call.usage, output=call.output))
+            if call.usage is not None and not late and _one_model(call, sum_):
+                spent = replace(call.usage, output=call.output)
+                # A transcript may have the report of an answer's beginning alone.
+                used = less(used, spent if own is None or own.usage is None else less(spent, own.usage))
         return used if used.input + used.output else None
 
     def _wired(self, call: Call, own: Call | None) -> Call:
@@ -176,33 +290,57 @@ class SessionJoin:
         )
         if own is None:
             return made
-        self._grafts.ends[own.response_head] = made.response_head
-        return replace(made, thread=own.thread, epoch=own.epoch, extra={**own.extra, **call.extra})
+        if made.raw_head == ROOT:
+            own = self._told(own)
+        elif not is_answered(made):
+            made = replace(made, response_head=self._answered(made.raw_head, own))
+        found = with_exchange(own, made)
+        if self._grafts.end(own.response_head, found.response_head):
+            self._alone.clear()
+        return found if self._leads else replace(found, id=call.id, line=call.line, bytes_=call.bytes_)
+
+    def _answered(self, head: int, own: Call) -> int:
+        """The context after the answer that the transcript has to a request that ends at `head`, spelled as clients
+        send it back."""
+        said = [one for one in self.own.tree.items(own.response_head, own.raw_head) if one.block.kind != HEADER]
+        if not said:
+            return head
+        opened = Item(block.header("assistant", {"content": "list"}), said[0].place._replace(mark=""))
+        return self.wire.tree.extend(head, [opened, *said])
 
     def _told(self, call: Call) -> Call:
-        heads = self._grafts.grown
-        return replace(
-            call,
-            id=provider_id(call),
-            raw_head=heads(call.raw_head),
-            sent_head=heads(call.sent_head),
-            response_head=heads(call.response_head),
-            extra={**call.extra, BY_TRANSCRIPT: True},
-        )
+        known = self._alone.get(call.id)
+        if known is None or known[0] is not call:
+            heads = self._grafts.grown
+            made = replace(
+                call,
+                raw_head=heads(call.raw_head),
+                sent_head=heads(call.sent_head),
+                response_head=heads(call.response_head),
+                skeleton=call.skeleton and self._grafts.spelled(call.sent_head, call.skeleton),
+            )
+            if not self._leads:
+                made = replace(made, id=provider_id(call), extra={**call.extra, BY_TRANSCRIPT: True})
+            known = self._alone[call.id] = call, made
+        return known[1]
 
     def _happened(self, one: Happened, pairs: CallPairs) -> Happened:
         call = self.own.calls.get(one.after)
-        if call is None:
+        if call is None or self._leads:
             return one
         wire = pairs.wire.get(call.id)
         return replace(one, after=provider_id(call) if wire is None else wire.id)
 
-    def _with_threads(self, found: Session, pairs: CallPairs, threads: dict[str, str]) -> None:
+    def _with_threads(self, found: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
         """The threads of both, the transcript's names first, each with where its record ends."""
         theirs = {threads.get(one.id, one.id): one for one in self.wire.threads.values()}
         for id_ in dict.fromkeys([*self.own.threads, *found.order, *theirs]):
             own, wire = self.own.threads.get(id_, Thread(id_)), theirs.get(id_, Thread(id_))
-            label, parent = own.label or wire.label, own.parent or threads.get(wire.parent, wire.parent)
+            label, parent = own.label, own.parent
+            if id_ in owners:
+                label, parent = UNANSWERED_LABEL, owners[id_]
+            elif id_ not in self.own.threads:
+                label, parent = wire.label, threads.get(wire.parent, wire.parent)
             tip = self._tip(found, own, wire, pairs)
             if tip != ROOT or id_ in found.order:
                 found.threads[id_] = Thread(id_, label, parent, tip)
@@ -227,6 +365,7 @@ class _Grafts:
 
     def __init__(self, tree: Tree, own: Tree) -> None:
         self._tree, self._own = tree, own
+        self._paths = tree.running(), own.running()
         self.ends: dict[int, int] = {}
         """Where an answer ends in the transcript's contexts -> where it ends in what went over the wire."""
         self._grown: dict[int, int] = {}
@@ -234,11 +373,21 @@ class _Grafts:
         self._marks: dict[str, str] = {}
         self._seen = 0
 
+    def end(self, own: int, sent: int) -> bool:
+        """Note that what the transcript has behind `own` goes on from `sent`; whether contexts that were made do not
+        yet."""
+        anew = self.ends.get(own, self._grown.get(own, sent)) != sent
+        self.ends[own] = sent
+        if anew:
+            self._grown.clear()
+        return anew
+
     def learn(self, own: Tree) -> bool:
         """What the transcript's tree tells of blocks by now; whether contexts that were made may be others."""
         anew = own is not self._own
         if anew:
             self._own, self._seen = own, 0
+            self._paths = self._tree.running(), own.running()
             self.ends.clear()
             self._grown.clear()
         before = len(self._marks)
@@ -267,6 +416,18 @@ class _Grafts:
             self._marked[node] = made
         return made
 
+    def spelled(self, head: int, skeleton: Skeleton) -> Skeleton:
+        """The skeleton of the transcript's context `head` for `grown` of it, which may begin with more blocks."""
+        new = self.grown(head)
+        more, marks = self._tree[new].depth - self._own[head].depth, marks_of(skeleton.parts)
+        if not more or not marks:
+            return skeleton
+        ours, theirs = self._paths
+        pairs = zip(map(self._tree.digest, ours.to(new)), map(self._own.digest, theirs.to(head)), strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        moved = {item + more * (item >= same): mark for item, mark in marks.items()}
+        return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": marks_json(moved)})
+
     def grown(self, head: int) -> int:
         """The transcript's context `head`, going on from what went over the wire where it does."""
         at, after = head, list[int]()
@@ -287,7 +448,7 @@ def _in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[Call]:
     for call in own.calls.values():
         known = pairs.wire.get(call.id, call)
         latest = max(latest, known.started or known.ended or 0.0)
-        while next_ < len(alone) and (alone[next_].started or 0.0) < latest:
+        while next_ < len(alone) and (alone[next_].at or 0.0) < latest:
             yield alone[next_]
             next_ += 1
         yield known
@@ -307,6 +468,11 @@ def news_between(old: Session, new: Session) -> list[Event] | None:
     """The events that make `new` of `old`, which has the same tree; None where none do: it is then another session."""
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None
+    return changes(old, new)
+
+
+def changes(old: Session, new: Session) -> list[Event]:
+    """The events of what `new` has beyond `old`, or otherwise."""
     events: list[Event] = [new.about] if new.about != old.about else []
     for id_, thread in new.threads.items():
         before = old.threads.get(id_, Thread(id_))
@@ -316,6 +482,9 @@ def news_between(old: Session, new: Session) -> list[Event] | None:
         known = old.calls.get(id_)
         if known is not call and known != call:
             events.append(CallSeen(call))
+    # A sum of which nothing is left.
+    gone = (call for id_, call in old.calls.items() if id_ not in new.calls and call.usage != Usage())
+    events += (CallSeen(replace(call, usage=Usage())) for call in gone)
     for id_, thread in new.threads.items():
         if thread.tip != old.threads.get(id_, Thread(id_)).tip:
             events.append(TipMoved(id_, thread.tip))

@@ -105,7 +105,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format(
         "claude code",
         "claude_code",
-        "ClaudeCodeReader",
+        "reader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
         bodies=True,
@@ -147,7 +147,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("aider", "aider.chat", "reader", (".aider.llm.history*", "aider.llm.history*")),
     _format(
         "aider llm history",
-        "aider.sent",
+        "aider.llm_history",
         "reader",
         companions=(".aider.chat.history*", "aider.chat.history*"),
         bare="aider's record of messages without any request",

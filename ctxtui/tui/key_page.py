@@ -6,7 +6,6 @@ import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ctxtui.cli.commands import OLDER
 from ctxtui.tui.commands import EVERYWHERE, Command, key_text
 from ctxtui.tui.commands.moved import MOVED
 from ctxtui.tui.dialogs.help import MOVING
@@ -20,8 +19,8 @@ _CONTROL: Final = [f"^{letter}" for letter in string.ascii_lowercase if letter n
 """Without those that a terminal takes for another key, or for itself."""
 
 
-def page() -> str:
-    """docs/keys.md."""
+def page(older: Mapping[str, Sequence[str]]) -> str:
+    """docs/keys.md; `older` are the words that a command had before 1.0, each with its words now."""
     screens = _screens()
     lines = ["# Keys", "", "Made from the commands themselves by `make keys`; a test holds it true."]
     groups: dict[str, list[type[Command]]] = {}
@@ -43,7 +42,7 @@ def page() -> str:
     lines += [f"| {_code(key)} | {name} | {now} |" for key, name, now in MOVED]
     lines += ["", "## Commands that moved in 1.0", "", "The old words go on until 2.0.", ""]
     lines += ["| old | now |", "|---|---|"]
-    lines += [f"| `ctxtui {old}` | `ctxtui {' '.join(words)}` |" for old, words in OLDER.items()]
+    lines += [f"| `ctxtui {old}` | `ctxtui {' '.join(words)}` |" for old, words in older.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -74,7 +74,7 @@ class _Client:
             "type": "message",
             "role": "assistant",
             "model": MODEL,
-            "content": [_hidden({**one, "citations": None} if one["type"] == "text" else one) for one in blocks],
+            "content": [_hidden(one) for one in blocks],
             "stop_reason": "end_turn",
             "usage": use,
         }

@@ -253,9 +253,8 @@ def retried() -> Client:
     return client
 
 
-def compacted() -> Client:
+def compact(client: Client) -> None:
     """A summary takes the place of the history; the last answer is kept; what the file told before is told anew."""
-    client = parallel()
     script = client.script
     script.tip = None
     script.put(
@@ -270,6 +269,12 @@ def compacted() -> Client:
     client.messages.insert(0, {"role": "user", "content": summary})
     client.messages.insert(1, {"role": "system", "content": [], "output_config": {"effort": "medium"}})
     client.say("Where were we?", REMINDER)
+
+
+def compacted() -> Client:
+    """A session that goes on after a compaction."""
+    client = parallel()
+    compact(client)
     client.asked("m4", text("Here."))
     return client
 

@@ -107,6 +107,12 @@ def unlike(path: Path, *, on_screen: bool = True) -> list[str]:
     bill = told("cost", "--why", str(path)) if calls else {"ahead": [], "cures": []}
     for one in bill["ahead"]:
         found += [f"{one['policies']}: {what}" for what in curated(one)]
+    best = [one for one in told("findings", str(path))["findings"] if one["kind"] == "cache markers" and one["names"]]
+    for one in told("cache", str(path), "--markers")["markers"] if best else ():
+        first = one["strategies"][0]
+        saved = first["name"], pytest.approx(one["own"] - first["cost"], abs=NEAR)
+        if one["thread"] == "main" and one["unit"] == "USD" and (best[0]["names"][0], best[0]["so_far_usd"]) != saved:
+            found.append(f"markers {best[0]['names']} {best[0]['so_far_usd']}, {saved} in cache --markers")
     lifetimes = {cure["kind"]: cure["saves"] for cure in bill["cures"] if cure["thread"] == "main"}
     for one in told("findings", str(path))["findings"] if calls else ():
         for kind, said in (("1h entries", "entries of 1 hour would"), ("cache", "no call asked")):

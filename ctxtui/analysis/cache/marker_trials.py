@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.client_habit import sent_at
@@ -45,12 +44,14 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriedMarkers:
+class Placing:
     """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
 
     `calls` are those with a report and a time of their own. `paid` is what their recorded usage costs; what follows is
     simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each strategy, the
-    cheapest first. `relative`: costs are multiples of the price of one fresh token, because no price is known.
+    cheapest first, `plan` the least with all pauses known. `relative`: costs are multiples of the price of one fresh
+    token, because no price is known. `markers` says what each entry that the client's markers wrote was good for
+    (`inferred`: they are not recorded). `static`: system prompt or tools are recorded.
     """
 
     thread: str
@@ -59,41 +60,10 @@ class TriedMarkers:
     own: float
     tried: tuple[Tried, ...]
     relative: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placing(TriedMarkers):
-    """The same with `plan`, the least with all pauses known. `markers` says what each entry that the client's markers
-    wrote was good for (`inferred`: they are not recorded). `static`: system prompt or tools are recorded."""
-
     plan: MarkerPlan
     markers: tuple[Worth, ...]
     inferred: bool
     static: bool
-
-
-class _Trial(NamedTuple):
-    """The calls of a thread as prompts with their prices, and what their own markers do."""
-
-    calls: list[Call]
-    prices: Sequence[MarkerRates]
-    timed: list[Timed]
-    outcomes: Sequence[CacheOutcome]
-    static: bool
-
-
-def tried_markers(
-    book: Book,
-    rules: Callable[[Call], CacheRules],
-    rates: Callable[[Call], MarkerRates | None],
-    thread: str,
-) -> TriedMarkers | None:
-    """The calls of `thread` under every strategy; None where its provider takes no markers or too little is known.
-
-    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted.
-    """
-    found = _under_strategies(book, rules, rates, thread, taught(book, rules))
-    return found[0] if found is not None else None
 
 
 def placing(
@@ -103,42 +73,21 @@ def placing(
     thread: str,
     prompts: CachePrompts | None = None,
 ) -> Placing | None:
-    """As `tried_markers`, with the least that markers can cost, and what the client's own are worth. `prompts` is what
-    `taught` gave, where it was asked before."""
+    """The calls of `thread` under every strategy, with the least that markers can cost and what the client's own are
+    worth; None where its provider takes no markers or too little is known.
+
+    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted. `prompts` is what
+    `taught` gave, where it was asked before.
+    """
     prompts = prompts or taught(book, rules)
-    found = _under_strategies(book, rules, rates, thread, prompts)
-    if found is None:
-        return None
-    tried, of = found
-    tree = book.session.tree
-    return Placing(
-        thread=thread,
-        calls=tried.calls,
-        paid=tried.paid,
-        own=tried.own,
-        tried=tried.tried,
-        relative=tried.relative,
-        plan=solve(of.timed, lambda node: markable_at(tree, node) == node),
-        markers=tuple(worth(of.outcomes, of.prices)),
-        inferred=not any(prompts.recorded(call) for call in of.calls),
-        static=of.static,
-    )
-
-
-def _under_strategies(
-    book: Book,
-    rules: Callable[[Call], CacheRules],
-    rates: Callable[[Call], MarkerRates | None],
-    thread: str,
-    prompts: CachePrompts,
-) -> tuple[TriedMarkers, _Trial] | None:
     calls = comparable(book, rules, thread)
     if len(calls) < FEWEST:
         return None
     known = [price for call in calls if (price := rates(call)) is not None]
     priced = len(known) == len(calls)
     prices = known if priced else [relative(rules(call)) for call in calls]
-    static = static_end(book.session.tree, calls[-1].sent_head) != ROOT
+    tree = book.session.tree
+    static = static_end(tree, calls[-1].sent_head) != ROOT
     timed = [
         Timed(prompts.prompt(call, _input(call), _life(call)), sent_at(call) or 0.0, price)
         for call, price in zip(calls, prices, strict=True)
@@ -149,15 +98,18 @@ def _under_strategies(
         if static or strategy.name not in BEHIND_SYSTEM
     ]
     own, outcomes = spent(timed, [call.prompt.marks for call in timed])
-    made = TriedMarkers(
+    return Placing(
         thread=thread,
         calls=tuple(calls),
         paid=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
         own=own,
         tried=tuple(sorted(tried, key=lambda one: one.cost)),
         relative=not priced,
+        plan=solve(timed, lambda node: markable_at(tree, node) == node),
+        markers=tuple(worth(outcomes, prices)),
+        inferred=not any(prompts.recorded(call) for call in calls),
+        static=static,
     )
-    return made, _Trial(calls, prices, timed, outcomes, static)
 
 
 def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:

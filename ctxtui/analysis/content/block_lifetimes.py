@@ -159,6 +159,13 @@ class Stays:
         """Which of the same blocks in its context the block of `node` is, from 1; 0 for one that was not met."""
         return self._nth[node] if node < len(self._nth) else 0
 
+    def node_of(self, digest: str, nth: int) -> int | None:
+        """The first node of the block that is the `nth` (from 1) of the same in a context; None where it stood in
+        none."""
+        number = self._numbers.get(_key(digest, nth))
+        found = self._first(number) if number is not None else None
+        return found[1] if found is not None else None
+
     def back(self, calls: int) -> None:
         """Keep the first `calls` calls only: the next one was replaced by a fuller record of it."""
         while self.done > calls:

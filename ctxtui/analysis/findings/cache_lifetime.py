@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by_markers
 from ctxtui.analysis.money.savings import hours, minutes
 
 KIND = "cache lifetime"
@@ -28,16 +28,6 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             "ask for cache entries of 5 minutes",
         ),
     ):
-        if cure is not None and cure.saves > 0 and given.calls:
-            yield Finding(
-                kind=KIND,
-                says=says,
-                cure=setting,
-                tokens=cure.tokens,
-                so_far=cure.saves,
-                calls=len(given.calls),
-                count=cure.count,
-                ahead=cure.saves / len(given.calls),
-                setting=setting,
-                cache=cache,
-            )
+        if cure is not None and cure.saves > 0:
+            more = {"says": says, "cure": setting, "setting": setting, "tokens": cure.tokens, "count": cure.count}
+            yield from cured_by_markers(given, cache, kind=KIND, **more)

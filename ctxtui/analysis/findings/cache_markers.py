@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by_markers
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.money.savings import cached
+from ctxtui.cache.marker_placement import STRATEGIES
 
 KIND = "cache markers"
 UNASKED = "moving-tail"
@@ -19,32 +20,25 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     """Caching that nobody asked for, and the strategy that would have cost least."""
     none = cached(given.costs, given.rates, given.minimum)
     if none is not None and none.saves > 0:
-        yield Finding(
+        yield from cured_by_markers(
+            given,
+            UNASKED,
             kind=KIND,
             says="no call asked for caching: {count} calls could have read what the one before sent, {usd} less",
             cure="set a cache marker on the last message of each call",
-            so_far=none.saves,
-            calls=len(given.calls),
             count=none.count,
-            ahead=none.saves / len(given.calls),
             setting="ctxtui cache --markers shows where; b sets one",
-            cache=UNASKED,
         )
         return
-    placing = given.placing
-    if placing is None or placing.relative or not placing.tried or not placing.calls:
-        return
-    best = placing.tried[0]
-    saves = placing.own - best.cost
-    if saves > WORTH * placing.own:
-        yield Finding(
+    known = [(saved, one) for one in STRATEGIES if (saved := given.saved_by_markers(spelled(one.name))) is not None]
+    saved, best = max(known, key=lambda one: one[0], default=(0.0, STRATEGIES[0]))
+    if saved > WORTH * sum(map(given.input_usd, given.calls)):
+        yield from cured_by_markers(
+            given,
+            spelled(best.name),
             kind=KIND,
             says="cache markers placed as {names} would have saved {usd} of input over {calls}",
             cure=f"place cache markers: {best.told}",
-            so_far=saves,
-            calls=len(placing.calls),
             names=(best.name,),
-            ahead=saves / len(placing.calls),
             setting="ctxtui cache --markers shows what each strategy costs",
-            cache=spelled(best.name),
         )

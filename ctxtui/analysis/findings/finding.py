@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import TriedMarkers
 from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.money.edited_calls import freed_by
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
@@ -26,11 +28,10 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
 
     `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
     ``{calls}``, ``{count}``, ``{names}`` in the places of the figures: `tokens` are in every call now, `so_far` USD
-    were paid for it in `calls` calls (None: not known; by the lab, once that tried the cure), `count` of what `names`
-    name. `edits` cure it from here on; where none does, `ahead` is what each later call costs less (USD; None: not
-    known) once `setting` is followed. `policy` with `given` makes the same edits on the command line. `cache` is the
-    strategy whose markers cure it, as the lab calls it; where neither is there, `by_hand` says why nothing can be
-    staged.
+    were paid for it in `calls` calls (None: not known), `count` of what `names` name. `edits` cure it from here on;
+    where none does, `ahead` is what each later call costs less (USD; None: not known) once `setting` is followed.
+    `policy` with `given` makes the same edits on the command line. `cache` is the strategy whose markers cure it, as
+    the lab calls it; where neither is there, `by_hand` says why nothing can be staged.
     """
 
     kind: str
@@ -54,7 +55,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context behind its answer.
 
     `situation` is that context under the edits that stand, `calls` are those of the thread so far, `costs` what their
-    blocks cost, `missed` what they missed, `placing` what other cache markers would have cost (None: not tried).
+    blocks cost, `missed` what they missed, `markers` what other cache markers would have cost.
     `policies` are all there are by name; `priced` says whether money is known at all, `minimum` gives a model's least
     cacheable prefix.
     """
@@ -65,7 +66,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     costs: ThreadCosts
     missed: Sequence[Missed] = ()
     rates: RatesOf
-    placing: TriedMarkers | None = None
+    markers: UnderMarkers = NOT_TRIED
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
@@ -88,6 +89,18 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         if edits and not kept:
             raise NothingToStage("later blocks quote all of it")
         return kept
+
+    def saved_by_markers(self, cache: str) -> float | None:
+        """USD that the calls cost less with the markers of `cache`, by the lab; None where that is not known."""
+        under = self.markers.of(cache, self.calls)
+        return -under.usd if under is not None and under.usd is not None and not under.partial else None
+
+    def input_usd(self, call: Call) -> float:
+        """USD of what `call` sent; 0 where no price is known."""
+        usage, by = call.usage, self.rates(call)
+        if usage is None or by is None:
+            return 0.0
+        return usage.fresh * by.fresh + usage.cache_read * by.read + by.written(usage)
 
     def position(self, node: int) -> int | None:
         """Where the block that `node` first was stands in the context now, if it still does as it was."""
@@ -121,11 +134,10 @@ class FindingKind(Protocol):
 
 
 class Weight(Struct, frozen=True):
-    """What edits are about: `tokens` that they free in every call, USD paid for these so far (None: not known), in how
-    many `calls` any of it stood, how many blocks (`count`)."""
+    """What edits are about: `tokens` that they free in every call, in how many `calls` any of it stood, how many blocks
+    (`count`)."""
 
     tokens: int
-    so_far: float | None
     calls: int
     count: int
 
@@ -135,35 +147,30 @@ def weighed(given: FindingInputs, edits: Sequence[Edit], least: int = 1) -> Weig
     fewer than `least` tokens."""
     if not edits:
         return None
-    here = given.situation
-    after = here.under(edits)
-    if after.applied.refused:
-        raise NothingToStage(f"the provider would refuse it: {after.applied.refused}")
-    context, stays = here.context, given.costs.stays
-    tokens, usd, calls, count = 0, 0.0, 0, 0
-    for position in after.applied.changes.keys() - here.applied.changes.keys():
-        less = here.size(position) - after.size(position)
-        if less <= 0:
-            tokens += less
-            continue
-        node = context.nodes[position]
-        own = given.costs.running.own(node)
-        tokens, count = tokens + less, count + 1
-        calls = max(calls, stays.count(node, len(given.calls)))
-        if own:
-            usd += given.costs.input_usd(node) * min(1.0, less / own)
-    new = [item for one in after.applied.inserts for item in one.items]
-    tokens -= sum(here.count(item.block) for item in new) - sum(
-        here.count(item.block) for one in here.applied.inserts for item in one.items
-    )
+    here, stays = given.situation, given.costs.stays
+    after = here.under(edits).applied
+    if after.refused:
+        raise NothingToStage(f"the provider would refuse it: {after.refused}")
+    freed = freed_by(here, after)
+    tokens = sum(freed.values())
     if tokens < least:
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
-    return Weight(tokens, usd if given.priced else None, calls, count)
+    smaller = [here.context.nodes[at] for at, less in freed.items() if less > 0]
+    return Weight(tokens, max(stays.count(node, len(given.calls)) for node in smaller), len(smaller))
+
+
+def cured_by_markers(given: FindingInputs, cache: str, **more: Any) -> Iterator[Finding]:
+    """The finding that the markers of `cache` cure, with what the lab says that they save; none where that is not
+    known. `more` are its other members. Raises `NothingToStage` where they save nothing."""
+    under, saved = given.markers.of(cache, given.calls), given.saved_by_markers(cache)
+    if under is not None and saved is not None:
+        if saved <= 0:
+            raise NothingToStage("it would cost more than it saves")
+        yield Finding(cache=cache, so_far=saved, calls=under.calls, ahead=saved / under.calls, **more)
 
 
 def cured_by(
     edits: Sequence[Edit], about: Weight, *, kind: str, says: str, cure: str, policy: str = "", **more: Any
 ) -> Finding:
     """The finding that `edits`, which are `about` so much, cure; `more` are members that are others than its own."""
-    own = {"tokens": about.tokens, "so_far": about.so_far, "calls": about.calls, "count": about.count}
-    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**own, **more})
+    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(about), **more})

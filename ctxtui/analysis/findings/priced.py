@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.analysis.findings.finding import Finding, Silent
-from ctxtui.analysis.lab.proof import Proof
+from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
@@ -16,7 +16,6 @@ from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import best_moment, saved_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
-from ctxtui.curation.price.rest_of_session import RestOfSession
 
 LEAST: Final = 0.01
 """The share of what the best saves from which on something is told."""
@@ -25,19 +24,17 @@ LEAST: Final = 0.01
 class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would
     have saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it
-    in the next request. The lab tried it on the recording: `proved` had it stood from the first call on, up to the
-    one shown (None: not tried); `paid` is what the bill charged for what its edits free (USD; None: not known), and the
-    finding says what the lab found, where it was tried. Its edits are about so many
-    `blocks`, of which `longer` are no longer than what stands for them then, and `along` more must go with them."""
+    in the next request. `proved` is what it would have saved, had it stood from the first call on, up to the one shown
+    (None: not known): markers as the lab finds. Its edits are about so many `blocks`, of which `longer` are no longer
+    than what stands for them then, and `along` more must go with them."""
 
     finding: Finding
     horizon: int
     tag: PriceTag | None = None
     risk: Risk | None = None
-    rest: RestOfSession | None = None
+    rest: EditedCalls | None = None
     marks: tuple[Edit, ...] = ()
-    proved: Proof | None = None
-    paid: float | None = None
+    proved: EditedCalls | None = None
     blocks: int = 0
     longer: int = 0
     along: int = 0

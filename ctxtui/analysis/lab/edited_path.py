@@ -96,6 +96,10 @@ class EditedPath:
         # Where it is a block before some that are out: those end where it does.
         return nodes[bisect_left(self._ends, stood, key=self._depth)] if stood else ROOT
 
+    def sent(self, position: int) -> int:
+        """The sent node behind the block at a raw position."""
+        return self._ends[position]
+
     def _depth(self, node: int) -> int:
         return self._tree[node].depth
 

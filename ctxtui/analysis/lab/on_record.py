@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
 from msgspec.structs import replace
 
-from ctxtui.analysis.lab.variant import VariantCall, VariantRun
+from ctxtui.analysis.lab.variant import RECORDED, Variant, VariantCall, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench, simulated_usd
+from ctxtui.analysis.money.edited_calls import EditedCalls, under_edits
 from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
 
@@ -15,17 +19,42 @@ def on_record(bench: Bench, plain: VariantRun, run: VariantRun) -> VariantRun:
     simulated cache. Where it does not differ, a call is what was reported and cost what was paid. A call without a
     report stays simulated."""
     own = {call.id: call for call in plain.calls}
-    return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant.model) for call in run.calls))
+    return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant) for call in run.calls))
 
 
-def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, model: str) -> VariantCall:
+class UnderMarkers(NamedTuple):
+    """A recording as it was (`own`), and with the markers of each strategy (`by` its name in one word)."""
+
+    own: VariantRun
+    by: Mapping[str, VariantRun]
+
+    def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
+        """The first `calls` of a thread with the markers of `cache`; None where none can be simulated."""
+        numbers = {call.id: number for number, call in enumerate(calls, 1)}
+        pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
+        found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
+        if not found:
+            return None
+        saved = tuple(own.context - under.context for _, own, under in found)
+        more = (None if own.usd is None or under.usd is None else under.usd - own.usd for _, own, under in found)
+        return EditedCalls(found[0][0], saved, tuple(more))
+
+
+NOT_TRIED: Final = UnderMarkers(VariantRun(variant=Variant(), calls=(), models=()), {})
+
+
+def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, variant: Variant) -> VariantCall:
     recorded = bench.book.session.calls[under.id]
     report = recorded.usage
     if report is None or not report.input:
         return under
     total = max(0, report.input + under.context - plain.context)
-    call = bench.as_model(recorded, model)
-    usage = _changed(report, total, plain.usage, under.usage)
+    call = bench.as_model(recorded, variant.model)
+    if variant.cache == RECORDED and call is recorded and not (plain.rewrites and not under.rewrites):
+        usage = _edited(report, plain, under)
+        total = usage.input if usage is not None else total
+    else:
+        usage = _changed(report, total, plain.usage, under.usage)
     usd = _usd(bench, recorded, call, usage) if usage is not None else None
     return replace(
         under,
@@ -37,6 +66,14 @@ def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, model: str)
         usd=usd,
         over=0 < bench.usable(call) < total,
     )
+
+
+def _edited(report: Usage, plain: VariantCall, under: VariantCall) -> Usage | None:
+    """`report` as edits change it; None where they break the cache and none can be simulated."""
+    breaks = under.rewrites and under.head != plain.head
+    if breaks and under.usage is None:
+        return None
+    return under_edits(report, under.less, under.usage if breaks else None) if breaks or any(under.less) else report
 
 
 def _usd(bench: Bench, recorded: Call, call: Call, usage: Usage) -> float | None:

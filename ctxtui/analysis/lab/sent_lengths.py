@@ -17,7 +17,7 @@ class SentLengths:
     `own` tokens.
 
     A prefix that both have is as long as reports before told, and what edits changed is counted. That is how the price
-    tag has it (`curation.price.staged_context`): what is lacking of a recording, or counted wrong, stands where a
+    tag has it (`curation.price.edited_prompt`): what is lacking of a recording, or counted wrong, stands where a
     report first told of it, not all of it in front. Where no report came before, or it was another model's (`told` is
     False), what is `hidden` does stand in front. `shared` is what other variants found of the recorded request, by
     node, as the same model counts it.

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Container
-
+from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
-from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call
-from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.tokens.weights import tokens
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
@@ -78,66 +73,6 @@ class SharedContext:
             found = self._sizes[model] = BlockSizes(self._book, model, self.context)
         found.grow()
         return found
-
-
-class BlockSizes:
-    """Tokens of the blocks of one context, by raw position, as one model reads them."""
-
-    def __init__(self, book: Book, model: str, context: Context) -> None:
-        self._context = context
-        self._weights = book.weights(model)
-        self._measure = book.measure(model)
-        self._strips = book.card(model).strips_thinking
-        self._own: list[int] = []
-        self._known: dict[str, int] = {}
-        self._asked = 0
-        self._sum = 0
-
-    @property
-    def asked(self) -> int:
-        """The position in front of which thinking does not count."""
-        return self._asked
-
-    def grow(self) -> None:
-        """Take in what came to the context."""
-        items = self._context.items
-        for position in range(len(self._own), len(items)):
-            self._own.append(self.of(items[position].block))
-            self._sum += self._own[-1]
-        if self._strips:
-            tree = self._context.tree
-            start = tree[self._context.head].turn_start
-            self._asked = tree[start].depth - 1 if start != ROOT else 0
-
-    def of(self, block: Block) -> int:
-        """Tokens of any block; headers count with what follows them."""
-        if block.kind == HEADER:
-            return 0
-        found = self._known.get(block.digest)
-        if found is None:
-            found = self._known[block.digest] = round(tokens(self._measure(block), self._weights))
-        return found
-
-    @property
-    def whole(self) -> int:
-        """Tokens of all its blocks."""
-        if not self._asked:
-            return self._sum
-        stripped = (p for p in self._context.thinking if p < self._asked)
-        return self._sum - sum(self._own[p] for p in stripped)
-
-    def stripped(self, before: int, positions: Container[int]) -> int:
-        """Tokens of thinking at `positions` that the provider takes out by now, and did not when it took out what
-        stands in front of `before`."""
-        thinking = self._context.thinking
-        here = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
-        return sum(self._own[position] for position in here if position in positions)
-
-    def at(self, position: int) -> int:
-        """Tokens of the block at a raw position; none of thinking that the provider takes out."""
-        if position < self._asked and self._context.items[position].block.kind in THINKING:
-            return 0
-        return self._own[position]
 
 
 def _dialect(call: Call) -> str:

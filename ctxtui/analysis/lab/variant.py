@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -18,28 +18,19 @@ RECORDED: Final = "recorded"
 """The cache strategy of the client itself: its markers and their lifetime, as recorded or inferred."""
 
 
-class StagedEdits(NamedTuple):
-    """`edits` that stand in `thread` behind its call `since` (0: from its first one on)."""
-
-    thread: str
-    since: int
-    edits: tuple[Edit, ...]
-
-
 class Variant(Struct, frozen=True, kw_only=True):
     """One way through a session: the `steps` of the policy or profile `policy` before every call, the markers of the
-    strategy `cache`, another `model` ("": as recorded), and edits that are `staged` (None: there are none)."""
+    strategy `cache`, and another `model` ("": as recorded)."""
 
     policy: str = AS_RECORDED
     steps: tuple[Step, ...] = ()
     cache: str = RECORDED
     model: str = ""
-    staged: StagedEdits | None = None
 
     @property
     def is_recorded(self) -> bool:
         """Whether it changes nothing."""
-        return not self.steps and self.cache == RECORDED and not self.model and self.staged is None
+        return not self.steps and self.cache == RECORDED and not self.model
 
     @property
     def settings(self) -> dict[str, Json]:
@@ -53,8 +44,9 @@ class VariantCall(Struct, frozen=True, kw_only=True):
     """One call under a variant, in tokens. `id` is the recorded call's, `number` counts the calls of the session from
     1, `head` is the node of its context. `read`, `write` and `fresh` add up to `context`; None where no cache can be
     simulated, and `usage` has them by the lifetime of what is written. `output` is as recorded (None: not reported),
-    `usd` None where no price is known. `rewrites`: it does not go on from the call before it in its thread. `over`:
-    more than the usable window."""
+    `usd` None where no price is known. `less` are the tokens that edits took of what the recorded call read, of what it
+    wrote and of neither. `rewrites`: it does not go on from the call before it in its thread. `over`: more than the
+    usable window."""
 
     id: str
     number: int
@@ -69,6 +61,7 @@ class VariantCall(Struct, frozen=True, kw_only=True):
     usd: float | None
     rewrites: bool
     over: bool
+    less: tuple[int, int, int] = (0, 0, 0)
 
 
 class Summaries(Struct, frozen=True):

@@ -20,6 +20,8 @@ from ctxtui.analysis.lab.recorded import RecordedStep
 from ctxtui.analysis.lab.sent_lengths import SentLengths
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.cache.marker_placement import KnownEnds
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import Prefixes
@@ -33,7 +35,6 @@ from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
@@ -104,6 +105,18 @@ class Bench:
             self._lengths, self._lengths_of = {}, (step, self.book.version)
         return self._lengths.setdefault(model, {})
 
+    def part_ends(self, call: Call) -> tuple[int, int]:
+        """How many blocks of a recorded call's context were read, and how many read or written, as reports tell."""
+        ledger, number = self._ledgers[call.id]
+        charged = ledger.charged(number)
+        return charged.read, charged.write
+
+    @cached_property
+    def _ledgers(self) -> dict[str, tuple[CostLedger, int]]:
+        """The ledger of each call's thread, and which of its calls it is, from 0."""
+        threads = thread_costs(self.book, self.costs)
+        return {call.id: (one.ledger, n) for one in threads for n, call in enumerate(one.calls[: one.ledger.done])}
+
     def paid(self, call: Call) -> float | None:
         """What a recorded call counts as in USD; None where that is not known."""
         return known_usd(call, self.costs.get(call.id))
@@ -152,9 +165,6 @@ class VariantPass:
         self._calls: list[VariantCall] = []
         self._models: dict[str, None] = {}
         self._quoted = 0
-        staged = variant.staged
-        later = bench.book.session.thread_calls(staged.thread)[staged.since :] if staged is not None else ()
-        self._staged_at = frozenset(call.id for call in later)
 
     def take(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
         """The next call, whose recorded context is `context`."""
@@ -167,11 +177,7 @@ class VariantPass:
             thread = self._thread(call, thread, context, shared.made)
         hidden = self._hidden(step, call)
         usable = self._bench.usable(call)
-        propose = (
-            self._proposing(step, shared, call, thread, hidden, usable)
-            if self.variant.steps
-            else self._staging(step.call, context)
-        )
+        propose = self._proposing(step, shared, call, thread, hidden, usable) if self.variant.steps else None
         head, applied = thread.path.take(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
             thread.since.update(dict.fromkeys(applied.changes.keys() - thread.since.keys(), len(context)))
@@ -235,18 +241,6 @@ class VariantPass:
 
         return propose
 
-    def _staging(self, call: Call, context: Context) -> Proposing | None:
-        """The staged edits of the variant, from the call on at which they begin."""
-        staged = self.variant.staged
-        if staged is None or call.id not in self._staged_at:
-            return None
-        rules = rules_for(context.dialect, self._book.card(call.model or self._book.session.model))
-
-        def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
-            return (log, applied) if log else (staged.edits, apply(context, staged.edits, rules))
-
-        return propose
-
     def _simulated(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, usable: int) -> None:
         model = call.model or self._book.session.model
         self._book.cumulated(model).advance()
@@ -272,8 +266,22 @@ class VariantPass:
                 usd=simulated_usd(self._bench, call, usage) if output is not None and usage is not None else None,
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,
+                less=self._less(step, model, here, total - hidden),
             )
         )
+
+    def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
+        """The tokens that the request has less than the recorded one in what that read, wrote and sent."""
+        call, nodes = step.call, here.applied.context.nodes
+        if self.variant.model or not here.applied.touched:
+            return 0, 0, 0
+        found = []
+        for depth in self._bench.part_ends(call):
+            raw, node = (nodes[depth - 1], here.path.sent(depth - 1)) if depth else (ROOT, ROOT)
+            found.append(self._counted(model, raw, call.sent_head) - self._counted(model, node, here.head))
+        own = self._counted(model, call.sent_head, call.sent_head)
+        whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
+        return found[0], found[1] - found[0], whole - found[1]
 
     def _counted(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""

@@ -66,6 +66,8 @@ class CostLedger:
         """How often a call was entered, or calls were taken back: what was worked out holds until then."""
         self._turns = array("i")
         self._path: list[int] = []
+        self._cached: dict[int, tuple[int, int]] = {}
+        """By tokens: the last call whose cached part was so long, and the node at which that ends."""
 
     @property
     def done(self) -> int:
@@ -105,14 +107,27 @@ class CostLedger:
         usage, running = call.usage, self._running
         missing = lacking(self._book, call)
         total = missing + running.read(call.sent_head, call.sent_head)
-        if usage is None or cost is None or not usage.input or not total:
+        if usage is None or not usage.input or not total:
             return _FREE, (0.0,) * _WIDTH
         scale = total / usage.input
-        counts = (usage.cache_read * scale, usage.cache_write * scale, usage.fresh * scale)
-        ends = (counts[0], counts[0] + counts[1], float(total))
+        ends = [usage.cache_read * scale, (usage.cache_read + usage.cache_write) * scale, float(total)]
+        # What an earlier call had cached ends where that call says, however its blocks are counted.
+        _, node = self._cached.get(usage.cache_read, (0, ROOT))
+        known = node != ROOT and self._book.session.tree.holds(call.sent_head, node)
+        told = missing + running.read(call.sent_head, node) if known else 0
+        if known and 0.5 < (ends[1] - told) / (ends[1] - ends[0] or 1) < 2:
+            # Else most of what it wrote is in no block, and not to be charged to the few that are.
+            ends[0] = told
+        read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
+        read = self._book.session.tree[node].depth if known else read
+        write = max(read, write) if usage.cache_write else read
+        if write:
+            self._cached[usage.cache_read + usage.cache_write] = self.done, self._path[write - 1]
+        if cost is None:
+            return Charged(read, write, (0.0, 0.0, 0.0), 0.0), (0.0,) * _WIDTH
+        counts = (ends[0], ends[1] - ends[0], ends[2] - ends[1])
         rates = [usd / n if n else 0.0 for usd, n in zip((cost.read, cost.write, cost.fresh), counts, strict=True)]
         answer = cost.output / call.output if call.output else 0.0
-        read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
         charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
         front = missing - attached(self._book, call)
         return charged, self._categories(call.sent_head, charged, (front, missing), ends)
@@ -123,7 +138,7 @@ class CostLedger:
         return bisect_right(self._path, 2 * token, key=lambda node: read(node) + read(tree[node].parent))
 
     def _categories(
-        self, head: int, charged: Charged, lacks: tuple[int, int], ends: tuple[float, float, float]
+        self, head: int, charged: Charged, lacks: tuple[int, int], ends: Sequence[float]
     ) -> tuple[float, ...]:
         """USD by category, then of what is not recorded and of what was attached again: `lacks` are the tokens in front
         of the blocks up to the end of the one and of the other."""
@@ -162,6 +177,7 @@ class CostLedger:
         del self._reads[calls:], self._writes[calls:], self._rates[3 * calls :]
         del self._turns[calls:], self._sums[calls + 1 :], self._by_category[_WIDTH * (calls + 1) :]
         del self._least[-(-calls // _CHUNK) :]
+        self._cached = {tokens: one for tokens, one in self._cached.items() if one[0] < calls}
         if calls % _CHUNK:
             self._least[-1] = min(self._reads[calls - calls % _CHUNK :])
 
@@ -195,12 +211,20 @@ class CostLedger:
             for start, stop, there in every
         ]
 
+    def stood(self, node: int, calls: int) -> list[tuple[int, int, int]]:
+        """The same with the depth at which it stood."""
+        tree = self._book.session.tree
+        return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
+
+    def part(self, index: int, depth: int) -> int:
+        """Whether call `index` (from 0) read the block at `depth` (0), wrote it (1), or did neither (2)."""
+        return (depth > self._reads[index]) + (depth > self._writes[index])
+
     def rate(self, node: int, since: int, calls: int) -> float:
         """USD that calls `since` (from 0) to `calls` - 1 took for carrying one token of the block of `node`."""
-        tree = self._book.session.tree
         return sum(
-            self.carried(tree[there].depth, max(start, since), stop)
-            for start, stop, there in self.read_in(node, calls)
+            self.carried(depth, max(start, since), stop)
+            for start, stop, depth in self.stood(node, calls)
             if stop > since
         )
 
@@ -219,6 +243,6 @@ class CostLedger:
                 total += self._sums[end] - self._sums[at]
             else:
                 for index in range(at, end):
-                    total += self._rates[3 * index + (depth > self._reads[index]) + (depth > self._writes[index])]
+                    total += self._rates[3 * index + self.part(index, depth)]
             at = end
         return total

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.edited_calls import CallCharge
+from ctxtui.analysis.money.savings import Cure, from_the_start
 from ctxtui.core.edit_kinds import COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.search import Remedy
@@ -16,30 +17,16 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 """Kinds of edits that can be made when a block enters, so that nothing is ever written again for them."""
 
 
-def from_the_start(thread: ThreadCosts, context: Context, found: Remedy) -> Cure | None:
+def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: CallCharge) -> Cure | None:
     """What `found`, a single policy, would have saved of what the blocks of `context` cost, had each been edited as it
     entered; None for two policies, and for edits of what stands there already."""
     if len(found.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in found.edits):
         return None
-    saves, count, tokens = 0.0, 0, 0
+    freed = {}
     for position, less in found.saved.items():
-        node = context.nodes[position]
-        own = thread.running.own(node)
         # A block may count less in the thread's weights than in the request's; more than all of it never goes.
-        share = min(1.0, less / own) if own else 0.0
-        usd = thread.input_usd(node) * share
-        if usd > 0:
-            saves, count, tokens = saves + usd, count + 1, tokens + less
-    if not count:
-        return None
+        own = thread.running.own(context.nodes[position])
+        if own:
+            freed[context.nodes[position]] = min(less, own)
     names = (found.names[0], found.risk.words)
-    return Cure(
-        kind=POLICY,
-        saves=saves,
-        thread=thread.thread,
-        call=0,
-        count=count,
-        tokens=tokens,
-        names=names,
-        edits=found.edits,
-    )
+    return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

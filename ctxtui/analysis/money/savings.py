@@ -7,18 +7,18 @@ clearing is looked for call by call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from ctxtui.analysis.cache.missed import TTL, Missed
 from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.money.edited_calls import CallCharge, edited_calls
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
-from ctxtui.core.edit import Edit
 from ctxtui.pricing.rates import Rates
 
 _CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]
@@ -32,12 +32,13 @@ def cures(
     rates: RatesOf,
     names: Names,
     minimum: Callable[[str], int],
+    charge: CallCharge,
 ) -> list[Cure]:
     """Every cure that saves money, the one that saves most first. `minimum` gives a model's least cacheable prefix."""
     found: list[Cure | None] = []
     for thread in threads:
         found += [cleared(thread, rates), hours(thread, rewrites, rates), minutes(thread, rates)]
-        found += [unused_tools(thread, names), cached(thread, rates, minimum)]
+        found += [unused_tools(thread, names, charge), cached(thread, rates, minimum)]
     return sorted((cure for cure in found if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
 
 
@@ -79,20 +80,26 @@ def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     return Cure(kind=MINUTES, saves=saves, thread=thread.thread, call=0, count=lost, tokens=wrote) if wrote else None
 
 
-def unused_tools(thread: ThreadCosts, names: Names) -> Cure | None:
+def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure | None:
     """Tool definitions that no call of the thread ever used, left out from the beginning: nothing is written again."""
     tree = thread.tree
     used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answers()) if tree[n].category == _CALL}
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
     idle = [n for n in defined if names.label(tree[n]) not in used]
-    saves = sum(thread.input_usd(n) for n in idle)
-    tokens = sum(map(thread.running.own, idle))
+    freed = {n: thread.running.own(n) for n in idle}
     labels = tuple(sorted({names.label(tree[n]) for n in idle}))
-    return (
-        Cure(kind=TOOLS, saves=saves, thread=thread.thread, call=0, count=len(labels), tokens=tokens, names=labels)
-        if idle
-        else None
-    )
+    return from_the_start(TOOLS, thread, freed, charge, names=labels, count=len(labels))
+
+
+def from_the_start(
+    kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
+) -> Cure | None:
+    """The cure that makes the blocks of `freed` so many tokens smaller as they enter; None where that saves nothing."""
+    usd = edited_calls(thread.ledger, thread.calls, freed, charge).usd
+    if not usd or usd > 0:
+        return None
+    tokens = sum(freed.values())
+    return Cure(kind=kind, saves=-usd, thread=thread.thread, call=0, count=count, tokens=tokens, names=names)
 
 
 def _pause(before: Call | None, call: Call) -> float | None:
@@ -225,8 +232,7 @@ RatesOf = Callable[[Call], Rates | None]
 
 class Cure(Struct, frozen=True, kw_only=True):
     """Something to do otherwise: `saves` USD net. `thread` and `call` (from 1) say where, 0 for throughout; `count` of
-    what (results, tools, pauses) and the `tokens` that it is about; `names` are tools. `edits` are those that the lab
-    tries where the other figures do not tell them."""
+    what (results, tools, pauses) and the `tokens` that it is about; `names` are tools."""
 
     kind: str
     saves: float
@@ -235,4 +241,3 @@ class Cure(Struct, frozen=True, kw_only=True):
     count: int = 0
     tokens: int = 0
     names: tuple[str, ...] = ()
-    edits: tuple[Edit, ...] = ()

@@ -9,7 +9,7 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding
-from ctxtui.analysis.lab.proof import Proof
+from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP
 from ctxtui.cli.output import write_json
@@ -83,7 +83,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         "setting": about.setting or None,
         "tokens": about.tokens,
         "so_far_usd": about.so_far,
-        "paid_usd": one.paid,
+        "paid_usd": about.so_far if about.edits else None,
         "calls": about.calls,
         "count": about.count,
         "names": list(about.names),
@@ -97,7 +97,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         "rest": None
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
-        "lab": {"so_far": _proof(one.proved), "followed": _followed(one, found)},
+        "lab": {"so_far": _edited(one.proved), "followed": _edited(rest)},
         "edits": [to_json(edit) for edit in one.stages],
         "staged": {"blocks": one.blocks, "no_shorter": one.longer, "with_them": one.along} if about.edits else None,
         "not_staged": one.why_not or None,
@@ -105,16 +105,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
     }
 
 
-def _followed(one: PricedFinding, found: Findings) -> dict[str, Any] | None:
-    """The recorded calls that followed, as `rest` has them."""
-    rest = one.rest
-    if rest is None:
-        return None
-    return {"first_call": found.number + 1, "calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd}
-
-
-def _proof(one: Proof | None) -> dict[str, Any] | None:
+def _edited(one: EditedCalls | None) -> dict[str, Any] | None:
     if one is None:
         return None
-    usd = -one.money if one.money is not None else None
-    return {"first_call": one.numbers[0], "calls": one.calls, "saved_tokens": list(one.saved), "usd": usd}
+    return {"first_call": one.first, "calls": one.calls, "saved_tokens": list(one.saved), "usd": one.usd}

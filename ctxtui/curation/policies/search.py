@@ -106,7 +106,7 @@ def safe(situation: PolicyContext, found: Remedy) -> Remedy | None:
     return None if empties(situation.applied, after) else kept
 
 
-class _CountingOnce:
+class CountedOnce:
     """Tokens of new blocks, each counted once however often it is made."""
 
     def __init__(self, count: Callable[[Block], int]) -> None:
@@ -122,9 +122,9 @@ class _CountingOnce:
 
 def counting_once(situation: PolicyContext) -> PolicyContext:
     """The same, for one in which much is tried."""
-    if isinstance(situation.count, _CountingOnce):
+    if isinstance(situation.count, CountedOnce):
         return situation
-    count, known, earlier = _CountingOnce(situation.count), situation.applied, situation.so_far()
+    count, known, earlier = CountedOnce(situation.count), situation.applied, situation.so_far()
     return replace(situation, count=count, known=known, earlier=earlier, parent=None)
 
 

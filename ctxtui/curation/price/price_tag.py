@@ -18,7 +18,7 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.usage import FRESH, WRITES, Usage
+from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.closure import BOUND
 from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
@@ -108,16 +108,13 @@ def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOu
 class ApplyMoment(Struct, frozen=True, kw_only=True):
     """Applying at one moment: `at` (Unix seconds; None: not known), USD more `once` and for every later call (negative:
     saved; None: price not known), and after how many later calls it has paid for itself (0: at once, None: never).
-    `read` are the cached tokens that are read under the edits then, and what is not is charged `anew` (a name of
-    `Usage`'s); `plain` is the usage without the edits, `usage` that under them."""
+    `plain` is the usage without the edits, `usage` that under them."""
 
     name: str
     at: float | None = None
     once: float | None = None
     per_call: float | None = None
     pays_back: int | None = None
-    read: int = 0
-    anew: str = FRESH
     plain: Usage = Usage()
     usage: Usage = Usage()
 
@@ -212,7 +209,7 @@ def price_tag(
         foretold_under=prompt.total,
         parts_at=lengths.first,
         markers=len(prompt.marks),
-        breakage=breakage(asked, moments[0].read, lengths.first),
+        breakage=breakage(asked, moments[0].usage.cache_read, lengths.first),
         moments=moments,
         thinking_lost=_thinking_lost(asked.prompt, before, after, lengths.first, count),
         repairs=_repairs(before, after),
@@ -220,13 +217,9 @@ def price_tag(
         asleep=len(after.asleep),
         held=tuple(dict.fromkeys(f"{held.edit.kind}: {held.why}" for held in after.held)),
     )
-    return tag if literals is None else with_quotes(tag, before, after, literals)
-
-
-def with_quotes(tag: PriceTag, before: Applied, after: Applied, literals: Literals) -> PriceTag:
-    """The tag of the edits in `after` that `before` does not have, with what quotes what goes."""
-    found = tuple(_quotes(before, after, literals))
-    return replace(tag, quotes=found, lost=tuple(_lost(before, after, literals)))
+    if literals is None:
+        return tag
+    return replace(tag, quotes=tuple(_quotes(before, after, literals)), lost=tuple(_lost(before, after, literals)))
 
 
 def breakage(asked: PriceQuestion, read: int, parts_at: int | None = None) -> Breakage | None:
@@ -258,16 +251,12 @@ def _moment(
     used = other.usage()
     once = _difference(asked, first.usage(), used, at)
     per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
-    written = {one: getattr(used, one) for one in WRITES}
-    anew = max(written, key=lambda one: written[one]) if any(written.values()) else FRESH
     return ApplyMoment(
         name=name,
         at=at,
         once=once,
         per_call=per_call,
         pays_back=pays_back(once, per_call),
-        read=other.read,
-        anew=anew,
         plain=first.usage(),
         usage=used,
     )

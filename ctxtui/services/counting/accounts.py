@@ -22,7 +22,8 @@ from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tool_calls import telling
-from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price_call
+from ctxtui.core.usage import Usage
+from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price, price_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -51,6 +52,11 @@ class Account(Struct, frozen=True):
         """What each thread's blocks cost."""
         return thread_costs(self.book, self.costs)
 
+    def charge(self, usage: Usage, call: Call) -> float | None:
+        """What `usage` costs in USD at the terms of `call`; None where the price is not known."""
+        cost = price(usage, call.model, call.provider, call.started, self.table)
+        return None if cost is None else cost.usd
+
     def statement(self, only: frozenset[str] | None = None) -> Statement:
         """The session's statement; with `only` the bill is of those calls alone, the rest still of the whole."""
         threads = self.threads()
@@ -70,7 +76,7 @@ class Account(Struct, frozen=True):
         return Statement(
             bill=found,
             heaviest=[_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
-            cures=cures(threads, missed, self.rates, book.names, minimum),
+            cures=cures(threads, missed, self.rates, book.names, minimum, self.charge),
             calls=calls,
             sessions=1,
             tools=tools,

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.policy_savings import from_the_start
+from ctxtui.analysis.money.edited_calls import CallCharge
+from ctxtui.analysis.money.policy_savings import by_policy
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.edit import Edit
@@ -37,11 +38,11 @@ class Searched(Struct, frozen=True, dict=True):
 
     def ahead(self, horizon: int) -> list[Advice]:
         """What helps from here on over `horizon` calls."""
-        return advice(self.base.situation, self.found, self.base.price, horizon)
+        return advice(self.base.situation, self.found, self.base.prices.tag, horizon)
 
-    def from_the_start(self, thread: ThreadCosts) -> list[Cure]:
+    def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Cure]:
         """What single policies would have saved, had they been there from the first call of the thread on."""
-        made = (from_the_start(thread, self.base.context, one) for one in self.found)
+        made = (by_policy(thread, self.base.context, one, charge) for one in self.found)
         return [one for one in made if one is not None]
 
 
@@ -64,7 +65,7 @@ def advise(what: Statement, account: Account, counter: Counter, settings: Settin
     what.ahead = [_portable(one) for one in found.ahead(settings.horizon)]
     thread = next((one for one in account.threads() if one.thread == chosen.thread), None)
     if thread is not None:
-        what.cures = sorted([*what.cures, *found.from_the_start(thread)], key=lambda cure: -cure.saves)
+        what.cures = sorted([*what.cures, *found.from_the_start(thread, account.charge)], key=lambda cure: -cure.saves)
 
 
 def _portable(one: Advice) -> Advice:

@@ -8,33 +8,25 @@ from itertools import takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.core.block import Block
+from ctxtui.analysis.edit_prices import EditPrices
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.search import search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import Advice, advice
-from ctxtui.curation.price.price_tag import ApplyMoment, PriceQuestion, PriceTag, pays_back, price_tag
-from ctxtui.curation.price.request_count import RequestCount
+from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back
 
 
-class AdviceSearch(Struct, frozen=True, kw_only=True, dict=True):
-    """What a search needs. The context under all its edits is in `situation`, under those that are in question no more
-    it is `before`: for that the next request was `asked` (None: no price is known). `count` gives the tokens of a block
-    as that request has them, `counted` those of a whole request."""
+class AdviceSearch(Struct, frozen=True, kw_only=True):
+    """What a search needs: the context under all its edits (`situation`), and the `prices` of those that are in
+    question (None: no price is known)."""
 
     situation: PolicyContext
-    before: Applied
-    asked: PriceQuestion | None
-    count: Callable[[Block], int]
-    counted: Callable[[Applied], RequestCount]
+    prices: EditPrices | None
 
     def priced(self, after: Applied) -> PriceTag | None:
-        """The price of the edits in `after` that stand `before` not; None where it cannot be told."""
-        if self.asked is None:
-            return None
-        both = self.counted(self.before), self.counted(after)
-        return price_tag(self.before, after, self.asked, self.count, both)
+        """The price of the edits in `after`; None where it cannot be told."""
+        return self.prices.tag(after) if self.prices is not None else None
 
     def advice(
         self,
@@ -58,19 +50,6 @@ class AdviceSearch(Struct, frozen=True, kw_only=True, dict=True):
             return advice(situation, found, price, horizon, stopped)
         finally:
             situation.forget()
-
-
-def weighed_once(count: Callable[[Block], int]) -> Callable[[Block], int]:
-    """`count`, tokens of a block, asked once for each content."""
-    known: dict[str, int] = {}
-
-    def tokens(block: Block) -> int:
-        found = known.get(block.digest)
-        if found is None:
-            found = known[block.digest] = count(block)
-        return found
-
-    return tokens
 
 
 def without(found: PriceTag, staged: PriceTag | None) -> PriceTag:

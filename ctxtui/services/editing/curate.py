@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.what_if import Beside, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.request_counts import as_reported, count_under, counting_terms
-from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.core.block import HEADER, Block
+from ctxtui.analysis.edit_prices import EditPrices
+from ctxtui.analysis.request_counts import as_reported, counting_terms
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
-from ctxtui.core.turns import is_read
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
 from ctxtui.curation.policies.safe_edits import unquoted
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.curation.price.later_calls import WhatFollowed
-from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag, price_tag, with_quotes
-from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
+from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import PriceTable, price
 from ctxtui.services.counting.books import cached_by
@@ -39,7 +35,6 @@ from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import asked_under
 from ctxtui.services.editing.session_end import session_end
-from ctxtui.tokens.weights import tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,32 +48,8 @@ class Curation(Ready):
     tag: PriceTag
     situation: PolicyContext
     """The context as policies see it, under the given edits."""
-    price: Callable[[Applied], PriceTag]
-    """The tag of the context under other edits on top of those that were given, without what quotes them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Tokens of one context's blocks as its model counts them."""
-
-    book: Book
-    counter: Counter
-    model: str
-    head: int
-    context: Context
-
-    def of(self, block: Block) -> int:
-        """Tokens of any block; headers count with what follows them."""
-        if block.kind == HEADER:
-            return 0
-        return round(tokens(self.counter(self.book.card(self.model))(block), self.book.weights(self.model)))
-
-    def at(self, position: int) -> int:
-        """Tokens of the block at a raw position, as the provider reads it."""
-        strips = self.book.card(self.model).strips_thinking
-        node = self.context.nodes[position]
-        read = is_read(self.context.tree, self.head, node, strips_thinking=strips)
-        return self.of(self.context.items[position].block) if read else 0
+    prices: EditPrices
+    """Those of other edits on top of the ones that it was under."""
 
 
 def curated(
@@ -111,8 +82,8 @@ def curated(
     model = call.model or session.model
     card = book.card(model)
     rules = rules_for(context.dialect, card, drops_blocks=drops_blocks)
-    sizes = Sizes(book, counter, model, head, context)
     counter.prefetch(card, [item.block for item in context.items])
+    sizes = BlockSizes(book, model, context)
     literals = Literals(context)
     literals.advance()
     plain = apply(context, under, rules)
@@ -120,11 +91,10 @@ def curated(
     if sent is not None:
         count_all(book, counter)
     asked, weigh = _asked(book, chosen, head, prices, beside, sent)
-    own = [sizes.at(position) for position in range(len(context))]
     situation = PolicyContext(
         context=context,
         log=tuple(edits),
-        tokens=own.__getitem__,
+        tokens=sizes.at,
         count=sizes.of,
         usable=context_window(book, call, usable_share).usable,
         rules=rules,
@@ -134,23 +104,9 @@ def curated(
     proposed = run_all(steps, situation)
     made = tuple(unquoted(situation, proposed) if keep_quoted else proposed)
     log = (*edits, *made)
-    measure = counter(card)
-    terms = counting_terms(book, call, context)
-    without = count_under(terms, plain, measure)
-
-    weighed: dict[str, int] = {}
-
-    def reported(block: Block) -> int:
-        found = weighed.get(block.digest)
-        if found is None:
-            found = weighed[block.digest] = round(weigh(measure(block)))
-        return found
-
-    def priced(applied: Applied) -> PriceTag:
-        return price_tag(plain, applied, asked, reported, (without, count_under(terms, applied, measure)))
-
+    priced = EditPrices(plain, asked, weigh, counter(card), counting_terms(book, call, context))
     applied = apply(context, log, rules)
-    tag = with_quotes(priced(applied), plain, applied, literals)
+    tag = priced.tag(applied, literals)
     return Curation(
         session=session,
         chosen=chosen,
@@ -165,7 +121,7 @@ def curated(
         made=made,
         tag=tag,
         situation=situation,
-        price=priced,
+        prices=priced,
     )
 
 
@@ -192,26 +148,6 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
         return None if cost is None else cost.usd
 
     return charge
-
-
-def charges_of(prices: PriceTable) -> LaterCharge:
-    """What usage costs at the terms of a later call."""
-
-    def charge(usage: Usage, later: LaterCall) -> float | None:
-        return charge_of(later.call, prices)(usage, later.at) if later.call is not None else None
-
-    return charge
-
-
-def what_followed(
-    situation: PolicyContext, calls: Sequence[Call], running: RunningTotals, prices: PriceTable
-) -> WhatFollowed:
-    """The recorded `calls` after the context of `situation`, in which `running` counts."""
-
-    def front(head: int, node: int) -> int:
-        return situation.hidden + (running.read(head, node) if running.counted(node) else 0)
-
-    return WhatFollowed(situation=situation, calls=calls, front=front, charge=charges_of(prices))
 
 
 def _asked(

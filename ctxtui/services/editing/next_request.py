@@ -12,6 +12,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.losses import lifetime, lived
 from ctxtui.analysis.cache.next_call import Coming, coming
 from ctxtui.analysis.cache.what_if import NextRequest, Replay, Weigh
+from ctxtui.analysis.money.edited_calls import CallCharge
 from ctxtui.analysis.request_counts import as_reported
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -22,7 +23,6 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
-from ctxtui.curation.price.rest_of_session import LaterCall, LaterCharge
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -86,14 +86,12 @@ class LaterCharges:
         self._pricer = pricer
         self._by: dict[tuple[str, str], Charges] = {}
 
-    def __call__(self, usage: Usage, later: LaterCall) -> float | None:
-        """USD of `usage`, as the call's own."""
-        if later.call is None:
-            return None
-        key = later.call.model, later.call.provider
+    def __call__(self, usage: Usage, call: Call) -> float | None:
+        """USD of `usage`, as that of `call`."""
+        key = call.model, call.provider
         if key not in self._by:
-            self._by[key] = Charges(self._pricer, later.call, 0)
-        return self._by[key](usage, later.at)
+            self._by[key] = Charges(self._pricer, call, 0)
+        return self._by[key](usage, call.started or 0.0)
 
 
 class Next(Struct, frozen=True, dict=True):
@@ -103,7 +101,7 @@ class Next(Struct, frozen=True, dict=True):
     asked: PriceQuestion
     coming: Coming
     weigh: Weigh
-    charge: LaterCharge
+    charge: CallCharge
 
     @property
     def parts_at(self) -> int | None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from ctxtui.analysis.edit_prices import EditPrices
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
@@ -28,7 +29,7 @@ from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.editing.advice_search import AdviceSearch, weighed_once, without
+from ctxtui.services.editing.advice_search import AdviceSearch, without
 from ctxtui.services.editing.later_calls import situation_of
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.staging import StagingArea
@@ -158,19 +159,11 @@ class Proposals:
         """What prices are worked out with, and what is staged already costs; worked out at the first time."""
         if self._worked is None:
             self._await()
-            coming = self._coming
-
-            def count(block: Block) -> int:
-                assert coming is not None
-                return round(coming.weigh(self._study.measured(self._model, block)))
-
-            found = AdviceSearch(
-                situation=self._situation(),
-                before=self._before,
-                asked=coming.asked if coming is not None else None,
-                count=weighed_once(count),
-                counted=self._counted,
-            )
+            coming, prices = self._coming, None
+            if coming is not None:
+                measure = partial(self._study.measured, self._model)
+                prices = EditPrices(self._before, coming.asked, coming.weigh, measure, self._terms)
+            found = AdviceSearch(situation=self._situation(), prices=prices)
             tag = found.priced(self._staging.applied) if self._overlay.staged else None
             self._worked = found, tag
         return self._worked

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.cache.next_call import Coming, coming_with
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core import edit_log
 from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
@@ -22,7 +23,6 @@ from ctxtui.curation.edits_from_selection import SummaryTerms
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.curation.price.rest_of_session import RestOfSession
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
 from ctxtui.curation.summary_request import needed
@@ -72,7 +72,7 @@ class StagingArea:
         """Of which edits a worker makes the price."""
         self._sizes: tuple[Next | None, dict[str, int]] = None, {}
         """Tokens of blocks as the next request has them, which is asked for with every edit."""
-        self._rest: tuple[object, RestOfSession | None] | None = None
+        self._rest: tuple[object, EditedCalls | None] | None = None
         self._counts = RequestCounts(study)
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
 
@@ -256,12 +256,14 @@ class StagingArea:
             known=True,
         )
 
-    def _rest_of(self, staging: Staging, coming: Next | None, tag: PriceTag | None) -> RestOfSession | None:
+    def _rest_of(self, staging: Staging, coming: Next | None, tag: PriceTag | None) -> EditedCalls | None:
         """What the edits would have saved to the end of the recording."""
         scene = staging.scene
-        key = (id(staging.applied), id(staging.under), id(tag), scene.index, len(scene.calls), staging.counted)
+        ledger = self.study.thread(scene.thread).ledger
+        edits = id(staging.applied), id(staging.under), id(tag), staging.counted
+        key = (*edits, scene.index, len(scene.calls), id(ledger), ledger.changes if ledger is not None else 0)
         if self._rest is None or self._rest[0] != key:
-            self._rest = key, rest_under(staging, coming, tag)
+            self._rest = key, rest_under(staging, coming, tag, ledger)
         return self._rest[1]
 
     def _waits(self, staging: Staging, coming: Next | None, *, live: bool) -> tuple[WaitingEdits, ...]:

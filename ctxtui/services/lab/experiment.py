@@ -5,26 +5,23 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 
-from ctxtui.analysis.book import Book
 from ctxtui.analysis.lab.lab import Progress, experiment
 from ctxtui.analysis.lab.report import SessionLab, session_lab
 from ctxtui.analysis.lab.variant import Variant, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench, Charge
+from ctxtui.analysis.lab.variant_pass import Bench
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.pricing.price import PriceTable, price_call
+from ctxtui.pricing.price import price_call
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
-from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.counting import Counter
 
 
 def bench_of(session: Session, counter: Counter, settings: Settings) -> Bench:
     """What the variants of `session` share; counts what is not counted yet."""
-    book = book_for(session, counter, settings)
-    count_all(book, counter)
-    return bench_for(book, settings)
+    return bench_for(account(session, counter, settings))
 
 
 def keep_loaded() -> None:
@@ -34,21 +31,14 @@ def keep_loaded() -> None:
     gc.freeze()
 
 
-def bench_for(book: Book, settings: Settings) -> Bench:
-    """The same for a book that is counted."""
-    table = prices_for(settings)
-    costs = {id_: price_call(call, table) for id_, call in book.session.calls.items()}
-    return Bench(book, cached_by(book), charges(table), costs, settings.usable_share)
-
-
-def charges(table: PriceTable) -> Charge:
-    """What calls cost by list price."""
+def bench_for(account: Account) -> Bench:
+    """The same for a session that is counted and priced."""
 
     def charge(call: Call) -> float | None:
-        cost = price_call(call, table)
+        cost = price_call(call, account.table)
         return None if cost is None else cost.usd
 
-    return charge
+    return Bench(account.book, cached_by(account.book), charge, account.costs, account.usable_share)
 
 
 def run(bench: Bench, variants: Sequence[Variant], progress: Progress = lambda done, of: True) -> list[VariantRun]:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
-from ctxtui.analysis.cache.marker_trials import tried_markers
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
 from ctxtui.analysis.findings.priced import PricedFinding, ranked, staged_blocks
 from ctxtui.analysis.findings.registry import findings
+from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
+from ctxtui.analysis.lab.placed_marks import LIVES, spelled
 from ctxtui.analysis.money.block_costs import ThreadCosts
+from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.core.call import EDITS, Call
-from ctxtui.core.edit import Edit, in_force
-from ctxtui.core.session import Session
+from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, static_end
+from ctxtui.core.call import Call
+from ctxtui.core.edit import Edit
+from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.safe_edits import empties
 from ctxtui.curation.price.advice import saved_over
@@ -27,9 +31,9 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import Curation, curated, what_followed
-from ctxtui.services.lab.marker_costs import marker_rates
-from ctxtui.services.library.finding_proofs import TOO_LONG, is_long, proved
+from ctxtui.services.editing.curate import Curation, curated
+from ctxtui.services.lab.breakpoints import placed_breakpoints
+from ctxtui.services.lab.marker_costs import under_markers
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -91,87 +95,81 @@ def findings_of(
         costs=costs,
         missed=account.misses(finder).found,
         rates=account.rates,
-        placing=tried_markers(book, cached_by(book), marker_rates(table), chosen.thread) if priced else None,
+        markers=_markers(account, costs.calls) if priced else NOT_TRIED,
         policies=every_policy(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
     )
-    pricing = _Pricing(given, base, chosen, calls[chosen.number :], account, horizon)
+    whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
+    pricing = _Pricing(given, base, chosen, EditedThread(whole.ledger, calls, account.charge), horizon)
     told = [one if isinstance(one, Silent) else pricing.priced(one) for one in findings(given)]
     silent = [one for one in told if isinstance(one, Silent)]
-    stand = unsent(session, chosen.call, edits)
     every = [one for one in told if isinstance(one, PricedFinding)]
-    found, small = ranked(proved(account, chosen, given.situation.context, every, stand))
-    lacks = (*_lacking(costs.calls, priced), *([TOO_LONG] if found and is_long(chosen, base.context) else ()))
+    found, small = ranked(every)
     made = Findings(
         thread=chosen.thread,
         number=chosen.number,
         calls=len(calls),
         horizon=horizon,
         found=tuple(found),
-        lacks=(*lacks, *map(str, (*silent, *small))),
+        lacks=(*_lacking(costs.calls, priced), *map(str, (*silent, *small))),
     )
     if not made.edits:
         return made
     after = given.situation.under(made.edits).applied
-    return replace(made, together=None if after.refused else base.price(after))
+    return replace(made, together=None if after.refused else base.prices.tag(after))
 
 
-def unsent(session: Session, call: Call, edits: Iterable[Edit]) -> list[Edit]:
-    """Those of the `edits`, a log, that stand and under which `call` did not leave yet: what was recorded is what the
-    others left."""
-    edits = in_force(edits)
-    told = call.extra.get(EDITS)
-    applied = told.get("applied") if isinstance(told, dict) else None
-    if isinstance(applied, list):
-        return [edit for edit in edits if edit.id not in applied]
-    if not call.edited:
-        return edits
-    left = {session.tree[node].block.digest for node in session.tree.path(call.sent_head)}
-    return [edit for edit in edits if _stands(edit, left) or (call.started is not None and edit.at > call.started)]
+def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
+    """The recording under every strategy; nothing where the provider of `calls` takes no markers."""
+    rules = cached_by(account.book)
+    if not any(rules(call).mechanism.writes_at_markers for call in calls):
+        return NOT_TRIED
+    static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
+    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in BEHIND_SYSTEM]
+    return under_markers(account, [*LIVES, *names])
 
 
-def _stands(edit: Edit, left: Container[str]) -> bool:
-    """Whether a block that `edit` changes or takes out is still among what `left`."""
-    changes = edit.does.rewrites or edit.does.takes_away
-    return changes and any(target.digest in left for target in edit.targets)
+class _Pricing(NamedTuple):
+    """Prices findings on the context of `given`, whose thread is `whole` the later calls too."""
 
-
-class _Pricing:
-    """Prices findings on one context."""
-
-    def __init__(
-        self,
-        given: FindingInputs,
-        base: Curation,
-        chosen: ChosenCall,
-        later: Sequence[Call],
-        account: Account,
-        horizon: int,
-    ) -> None:
-        self._given, self._base, self._horizon = given, base, horizon
-        later = later if given.situation.context.nodes else ()
-        self._followed = what_followed(given.situation, later, given.costs.running, account.table)
+    given: FindingInputs
+    base: Curation
+    chosen: ChosenCall
+    whole: EditedThread
+    horizon: int
 
     def priced(self, finding: Finding) -> PricedFinding | Silent:
         """A finding with its price, or why it proposes nothing."""
         if not finding.edits:
-            return PricedFinding(finding=finding, horizon=self._horizon)
-        after = self._given.situation.under(finding.edits).applied
-        tag = self._base.price(after)
+            cache, given = finding.cache, self.given
+            return PricedFinding(
+                finding=finding,
+                horizon=self.horizon,
+                marks=placed_breakpoints(self.base.context, self.chosen.call, given.book, cache) if cache else (),
+                proved=given.markers.of(cache, given.calls),
+            )
+        here, number = self.given.situation, len(self.given.calls)
+        after = here.under(finding.edits).applied
+        tag = self.base.prices.tag(after)
         if tag.refused:
             return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
         if tag.freed <= 0:
             return Silent(finding.kind, "it frees nothing")
-        if empties(self._given.situation.applied, after):
+        if empties(here.applied, after):
             return Silent(finding.kind, "most of the conversation would go; the list of policies has it")
-        staged = staged_blocks(self._given.situation, after, finding.edits)
+        staged = staged_blocks(here, after, finding.edits)
+        so_far = self.whole.under(here, after, tag, until=number)
+        if so_far is not None and so_far.usd is not None:
+            # Of a cure that costs more than it saves from the first call on nothing was paid too much.
+            finding = replace(finding, so_far=-so_far.usd if so_far.usd < 0 else None, calls=so_far.calls)
         return PricedFinding(
             finding=finding,
-            horizon=self._horizon,
+            horizon=self.horizon,
             tag=tag,
-            risk=risk_of(self._given.situation.context, finding.edits),
-            rest=self._followed.under(after, tag),
+            risk=risk_of(here.context, finding.edits),
+            rest=self.whole.under(here, after, tag, since=number),
+            proved=so_far,
             blocks=staged.blocks,
             longer=staged.longer,
             along=staged.along,

@@ -32,11 +32,10 @@ from ctxtui.curation.policies.risk import Risk, risk_of
 from ctxtui.pricing.price import PriceTable, price_call
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
-from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.lab.experiment import bench_for
 from ctxtui.services.lab.marker_costs import in_the_lab, marker_rates
 
 _STAYS = frozenset({"system", "tools", "not_recorded", "reattached"})
@@ -116,12 +115,12 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, .
 def placings(session: Session, counter: Counter, settings: Settings) -> list[Placing]:
     """Every thread of `session` that other markers can be tried on, at list prices where they are known, by what the
     lab finds of them."""
-    book = book_for(session, counter, settings)
-    count_all(book, counter)
-    rules, rates = cached_by(book), marker_rates(prices_for(settings))
+    counted = account(session, counter, settings)
+    book = counted.book
+    rules, rates = cached_by(book), marker_rates(counted.table)
     prompts = taught(book, rules)
     found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
-    return in_the_lab(bench_for(book, settings), [one for one in found if one is not None])
+    return in_the_lab(counted, [one for one in found if one is not None])
 
 
 LEAST = 0.25

@@ -60,7 +60,7 @@ class JoinedRecording(Loaded):
         self._begin, self._look = begin, look
         self._own_path = own
         self._own: Loaded | None = None
-        self._join: SessionJoin | None = None
+        self._join = SessionJoin(self._wire.session, Session())
         self._told = Session(self._wire.session.tree)
         """What was told so far."""
         self._trouble: Skipped | None = None
@@ -135,7 +135,8 @@ class JoinedRecording(Loaded):
         grew = bool(news) | self._fetch_own(bool(news))
         self.gone = self._wire.gone
         if anew:
-            self._join, self._told = None, Session(self._wire.session.tree)
+            self._join = SessionJoin(self._wire.session, Session())
+            self._told = Session(self._wire.session.tree)
         if not grew:
             return RecordingNews()
         told = self._news(anew=anew)
@@ -171,26 +172,11 @@ class JoinedRecording(Loaded):
 
     def _news(self, *, anew: bool = False) -> RecordingNews:
         """What is told now."""
-        if self._own is None:
-            now = _copied(self._wire.session)
-        else:
-            if self._join is None:
-                self._join = SessionJoin(self._wire.session, self._own.session)
+        if self._own is not None:
             self._join.own = self._own.session
-            now = self._join.joined()
-        before, self._told = self._told, now
-        events = None if anew else news_between(before, now)
-        return RecordingNews([], _copied(now)) if events is None else RecordingNews(events)
-
-
-def _copied(session: Session) -> Session:
-    """`session` as it is now: what it takes in later is not in it."""
-    found = Session(session.tree, session.about)
-    found.calls, found.threads = dict(session.calls), dict(session.threads)
-    found.order = {thread: list(ids) for thread, ids in session.order.items()}
-    found.skipped, found.happenings = list(session.skipped), list(session.happenings)
-    found.outcomes, found.quotas = list(session.outcomes), list(session.quotas)
-    return found
+        before, self._told = self._told, self._join.joined()
+        events = None if anew else news_between(before, self._told)
+        return RecordingNews([], self._join.joined()) if events is None else RecordingNews(events)
 
 
 def _unread(error: CtxtuiError) -> Skipped:

@@ -135,7 +135,7 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
         if alone and between is None:
             edits, trouble = known_edits(loaded, settings, choose(session))
             advise(made, one, counter, settings, edits)
-        made.cures = proved_cures(one, made.cures)
+        made.cures = proved_cures(one, counter, made.cures)
         made.subscription = subscribed(named, settings)
     return SessionStatement(_spent(session, ids, one.costs), made, trouble)
 

@@ -14,7 +14,7 @@ def status(done: int, total: int, reading: bool, wanted: ListOrder) -> list[Span
     """``reading 41 of 61 ━━━───   s sort: age ↓``."""
     sort = sorts()[wanted.sort]
     order = f" sort: {sort.name} {'↓' if wanted.falling else '↑'} "
-    right = [Span("s", "accent bold"), Span(order, "dim")]
+    right = [Span("S", "accent bold"), Span(order, "dim")]
     if not reading or done >= total:
         return right
     return [Span(f"reading {done:,} of {total:,} ", "dim"), *bars.progress(done, total, 15), Span("   "), *right]

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.lab.placed_marks import LIVES
-from ctxtui.analysis.lab.proof import Proof
+from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.views.blocks.body import wrapped
@@ -179,12 +179,12 @@ def _staged(one: PricedFinding) -> Iterator[Spans]:
         yield [Span(f" nothing to stage: {one.why_not}", "warn")]
 
 
-def _proof(one: Proof) -> str:
-    """What the lab says: ``6.2M tokens less, −$11.69 in 200 calls``. Fewer tokens that cost more
+def _proof(one: EditedCalls) -> str:
+    """What it comes to in all: ``6.2M tokens less, −$11.69 in 200 calls``. Fewer tokens that cost more
     are said to: with the same answers that is only where less of them is read from the cache."""
     tokens = f"{numbers.tokens(abs(one.tokens))} tokens {'less' if one.tokens >= 0 else 'more'}, " if one.tokens else ""
-    usd = numbers.signed_money(-one.money) if one.money is not None else "cost unknown"
-    dearer = one.tokens > 0 and one.money is not None and one.money < 0
+    usd = numbers.signed_money(one.usd) if one.usd is not None else "cost unknown"
+    dearer = one.tokens > 0 and one.usd is not None and one.usd > 0
     why = ": what was read from the cache is written again" if dearer else ""
     return f"{tokens}{usd} in {one.calls:,} call{'' if one.calls == 1 else 's'}{why}"
 

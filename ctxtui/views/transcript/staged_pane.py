@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.curation.price.rest_of_session import RestOfSession
+from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.views.model.scene import proof
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, narrow, numbers, safe_text
@@ -77,7 +77,7 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     asleep: int = 0
     known: bool = False
     active: int = 0
-    rest: RestOfSession | None = None
+    rest: EditedCalls | None = None
     """What the edits would have saved to the end of the recording; None where nothing followed, or it is not known."""
 
     @property

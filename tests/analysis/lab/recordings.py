@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
 from msgspec.structs import replace
 
+from ctxtui.analysis.lab.variant import Variant
 from ctxtui.analysis.read.absence import NONE_GONE
 from ctxtui.core import canonical
 from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.services.config.settings import Settings
+from ctxtui.curation.policies.policy import Policy, Step
+from ctxtui.curation.policies.situation import PolicyContext, Settings
+from ctxtui.services.config import settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.wire.registry import DIALECTS
@@ -61,12 +66,22 @@ def grown(body: dict[str, Any], dialect: str, rng: Random, *, wire: bool = True)
 
 def reported(session: Session, front: int) -> Session:
     """`session` with reports that say what its blocks come to, and `front` tokens more."""
-    book = book_for(session, COUNTER, Settings())
+    book = book_for(session, COUNTER, settings.Settings())
     count_all(book, COUNTER)
     for call in list(session.calls.values()):
         tokens = front + sum(book.read_sums(call.model, call.sent_head, NONE_GONE))
         session.apply(CallSeen(replace(call, usage=Usage(fresh=tokens, output=20))))
     return session
+
+
+def staged(calls: Sequence[Call], edits: Sequence[Edit]) -> Variant:
+    """A variant in which `edits` are made at the first of `calls`."""
+    heads = {call.sent_head for call in calls}
+
+    def propose(situation: PolicyContext, _: Settings) -> Iterable[Edit]:
+        return edits if situation.context.head in heads and not situation.log else ()
+
+    return Variant(policy="staged", steps=(Step(Policy("staged", "makes these edits", propose)),))
 
 
 def _answers(one: dict[str, Any]) -> bool:

@@ -8,14 +8,14 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.lab.variant import StagedEdits, Variant
+from ctxtui.analysis.lab.variant import Variant
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.curation.context import Context
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of, run
-from tests.analysis.lab.recordings import COUNTER, START, grown
+from tests.analysis.lab.recordings import COUNTER, START, grown, staged
 from tests.cases.long_runs import long_run
 
 FRONT = 20_000
@@ -55,7 +55,7 @@ def test_what_is_read_behind_an_edit_is_as_long_as_was_reported(behind: int) -> 
     )
     edit = make(TRUNCATE, [context.target(at)], {"head": 20, "tail": 0}, id="one")
     bench = bench_of(session, COUNTER, Settings())
-    plain, cured = run(bench, [Variant(), Variant(staged=StagedEdits(MAIN, behind + LATER, (edit,)))])
+    plain, cured = run(bench, [Variant(), staged(calls[behind + LATER :], [edit])])
     one, other = plain.calls[behind + LATER], cured.calls[behind + LATER]
     told = calls[behind].usage
     assert told is not None and one.read is not None and other.read is not None

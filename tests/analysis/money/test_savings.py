@@ -28,9 +28,16 @@ from ctxtui.core.block import Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
-from ctxtui.pricing.price import call_rates
+from ctxtui.core.usage import Usage
+from ctxtui.pricing.price import call_rates, price_call
 from tests.analysis.money_cases import MODEL, agent, billed, contexts, costs_of, counted, missed, usages
 from tests.analysis.sessions import Script
+
+
+def charge(usage: Usage, call: Call) -> float | None:
+    cost = price_call(replace(call, usage=usage))
+    return None if cost is None else cost.usd
+
 
 sizes = st.lists(st.sampled_from([10, 300, 2000, 9000]), min_size=4, max_size=9)
 SHORT, MIDDLE, LONG = 20.0, 1200.0, 9000.0
@@ -92,15 +99,15 @@ def test_switching_the_cache_on_saves_what_a_replay_with_it_saves(made: list[int
 
 def test_a_long_run_names_its_cheapest_cure_and_never_one_that_costs() -> None:
     session, costs, _calls = session_of([9000] * 30, [SHORT] * 30, "5m")
-    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024)
+    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == CLEAR and found[0].call > 1 and found[0].tokens > 9000 and found[0].saves > 0.5
     session, costs, _ = session_of([300] * 6, [MIDDLE] * 6, "5m")
-    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024)
+    found = cures([costs], missed(session), call_rates, counted(session).names, lambda m: 1024, charge)
     assert found[0].kind == HOUR and found[0].count == 6
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, "1h")
-    assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024)[0].kind == MINUTES
+    assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024, charge)[0].kind == MINUTES
     session, costs, _ = session_of([300] * 6, [SHORT] * 6, None)
-    assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024)[0].kind == CACHE
+    assert cures([costs], [], call_rates, counted(session).names, lambda m: 1024, charge)[0].kind == CACHE
 
 
 def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
@@ -117,7 +124,7 @@ def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
     reports = usages(sent, times(calls), "5m")
     script.session.fold(CallSeen(replace(call, usage=usage)) for call, usage in zip(calls, reports, strict=True))
     (costs,) = costs_of(script.session)
-    found = unused_tools(costs, counted(script.session).names)
+    found = unused_tools(costs, counted(script.session).names, charge)
     idle = {n for n in costs.nodes() if costs.tree[n].place == place and read(costs.tree[n].block).name != "read"}
     without = [[(node, tokens) for node, tokens in one if node not in idle] for one in sent]
     saved = billed(reports, calls) - billed(usages(without, times(calls), "5m"), calls)

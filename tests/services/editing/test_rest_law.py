@@ -10,9 +10,13 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, Weigh
+from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.money.edited_calls import EditedThread, freed_by
+from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.request_counts import as_reported
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
@@ -22,13 +26,12 @@ from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.curation.price.rest_of_session import rest_of_session
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_request import UnderEdits
-from ctxtui.services.editing.later_calls import asked_of_rest
+from ctxtui.services.editing.later_calls import situation_of
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.features import Features
 from tests.cases import claude_code, claude_code_requests
@@ -105,25 +108,30 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     if coming is None or refused or pane.rest is None or not pane.staging.edits:
         return []
     tag = table.desk._price(pane.staging, coming, lambda work: work())
-    asked = asked_of_rest(pane.staging, coming, tag)
-    if asked is None or asked[2] is None or tag is None:
+    here, scene = pane.staging, table.scene
+    if tag is None or not pane.rest.more or scene.index + 1 >= len(scene.calls):
         return []
-    calls, left, charge, scale = asked
     again = sent_again(table, book, counter)
-    calls = [one._replace(usage=sent.plain) for one, sent in zip(calls, again, strict=False)]
-    ghost = rest_of_session(calls, left, charge, scale)
-    assert ghost.saved == pane.rest.saved[: len(calls)], "the strip has the same figures"
+    later = zip(scene.calls[scene.index + 1 :], again, strict=False)
+    calls = [*scene.calls[: scene.index + 1], *(replace(call, usage=sent.plain) for call, sent in later)]
+    ledger = CostLedger(book, scene.running, Stays(scene.session.tree))
+    ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
+    before = here.under.applied if here.under is not None else here.applied.without
+    situation = situation_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
+    thread = EditedThread(ledger, calls, coming.charge)
+    ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
+    assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
+    scale = (tag.foretold - tag.foretold_under) / sum(freed_by(situation, here.applied).values())
     found = []
-    for number, (one, (raw, edited, less, fair)) in enumerate(zip(calls, again, strict=True)):
-        # The first call's price is the tag's own, which has laws of its own; here it is priced as all the others are.
-        alone = rest_of_session([one], None, charge, scale)
-        a, b = charge(raw, one), charge(edited, one)
-        if number and fair and a is not None and b is not None and alone.usd is not None and not alone.partial:
+    rows = zip(calls[scene.index + 1 :], ghost.saved, ghost.more, again, strict=True)
+    for number, (call, saved, more, (raw, edited, less, fair)) in enumerate(rows):
+        a, b = coming.charge(raw, call), coming.charge(edited, call)
+        # The first call's price is the tag's own, which has laws of its own.
+        if number and fair and a is not None and b is not None and more is not None:
             # Reports that came meanwhile may have taught what a token counts: the price is that of as many.
-            priced, told = ghost.saved[number] * scale, raw.input - edited.input
-            usd = alone.usd * told / priced if priced >= 1 else alone.usd
-            found.append(Told(ghost.saved[number], less, usd, b - a))
+            priced, told = saved * scale, raw.input - edited.input
+            found.append(Told(saved, less, more * told / priced if priced >= 1 else more, b - a))
     return found
 
 

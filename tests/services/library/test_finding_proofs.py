@@ -1,5 +1,6 @@
-"""The money law: what a ranked finding promises, its staged edits carry in the lab, over every later call of the
-recording and by the price tag that they are staged with. What a setting promises is what the lab finds of it.
+"""The money law: what a ranked finding promises, its edits carry in the lab, which sends every later call of the
+recording again under them, and by the price tag that they are staged with. What a setting promises is what the lab
+finds of it.
 """
 
 from __future__ import annotations
@@ -7,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding
-from ctxtui.analysis.lab.proof import Proof, Trial, proofs
+from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.recorded import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
+from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.block import HEADER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Session
@@ -29,13 +32,12 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.lab.experiment import bench_for, bench_of, run
-from ctxtui.services.library import finding_proofs
 from ctxtui.services.library.findings import Findings
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
 from ctxtui.views.lists.findings import FindingsData, detail, lines, price_lines
 from ctxtui.views.text import cells
-from tests.analysis.lab.recordings import COUNTER, grown
+from tests.analysis.lab.recordings import COUNTER, grown, staged
 from tests.cases import claude_code
 from tests.cases.long_runs import long_run
 from tests.corpus import every_recording
@@ -83,13 +85,34 @@ def unlike(account: Account, told: Findings, usages: Simulated, *, whole: bool =
             yield from (f"{one.finding.kind}, {why}" for why in found)
 
 
+class Proof(NamedTuple):
+    """What the lab finds of edits in the calls `numbers`: tokens and USD less."""
+
+    numbers: tuple[int, ...]
+    saved: tuple[int, ...]
+    usd: tuple[float | None, ...]
+
+    @property
+    def money(self) -> float | None:
+        """USD that all of them cost less."""
+        return None if None in self.usd or not self.usd else sum(one for one in self.usd if one is not None)
+
+
 def followed(account: Account, told: Findings) -> list[tuple[PricedFinding, Proof]]:
     """The findings that an edit cures, with what the lab finds of them in the calls that followed."""
-    last = len(account.session.thread_calls(told.thread))
-    found = [one for one in told.found if one.finding.edits] if told.number < last else []
-    trials = [Trial(told.thread, last, one.finding.edits, since=told.number) for one in found]
-    proved = proofs(bench_for(account.book, Settings()), trials)
-    return [(one, proof) for one, proof in zip(found, proved, strict=True) if not proof.refused]
+    calls = account.session.thread_calls(told.thread)
+    later = calls[told.number :]
+    found = [one for one in told.found if one.finding.edits] if later else []
+    bench, numbers = bench_for(account), {call.id: n for n, call in enumerate(calls, 1)}
+    runs = run(bench, [Variant(), *(staged(later, one.finding.edits) for one in found)])
+    own, *others = (on_record(bench, runs[0], one) for one in runs)
+    proved = []
+    for one, under in zip(found, others, strict=True):
+        pairs = [(a, b) for a, b in zip(own.calls, under.calls, strict=True) if numbers.get(a.id, 0) > told.number]
+        usd = tuple(None if a.usd is None or b.usd is None else a.usd - b.usd for a, b in pairs)
+        proof = Proof(tuple(numbers[a.id] for a, _ in pairs), tuple(a.context - b.context for a, b in pairs), usd)
+        proved += [(one, proof)] if not under.refused else []
+    return proved
 
 
 class _Law:
@@ -181,7 +204,7 @@ class _Law:
             for call in self.calls[: number - 1]
             if tree[call.sent_head].depth <= first
         ]
-        return bool(entries) and places[0] - max(entries) < reach <= places[1] - max(entries)
+        return bool(entries) and places[0] - max(entries) <= reach <= places[1] - max(entries)
 
     def each_call(self) -> Iterator[str]:
         """Each further call of the same model that reads its context and has all that is freed costs as much less as
@@ -193,7 +216,7 @@ class _Law:
         rows = zip(self.followed.numbers[1:], self.followed.saved[1:], self.followed.usd[1:], strict=True)
         for number, saved, usd in rows:
             call = self.calls[number - 1]
-            usage = self.usages.get(call.id)
+            usage = call.usage
             if usd is None or usage is None or call.model != self.here.model:
                 continue
             whole = abs(saved - self.tag.freed) <= self._rounded()
@@ -203,14 +226,14 @@ class _Law:
     def together(self) -> Iterator[str]:
         """All later calls together cost as much less; where more goes than could be promised, not more."""
         carried, rest, first = self.followed.money, self.rest, self.told.number + 1
-        if carried is None or rest.usd is None or rest.partial or rest.calls != self.followed.calls:
+        if carried is None or rest.usd is None or rest.partial or rest.calls != len(self.followed.numbers):
             return
         if self._out_of_reach(first):
             return
         # What is written anew at once and what is saved later may all but cancel out: what moves is the measure.
         moved = sum(abs(usd or 0.0) for usd in self.followed.usd)
         # Twice: of what the first call read, and of what is left of that.
-        slack = WITHIN * moved + 2 * self._miscounted(first) + self.step * self.followed.calls + 1e-5
+        slack = WITHIN * moved + 2 * self._miscounted(first) + self.step * len(self.followed.numbers) + 1e-5
         off = carried + rest.usd
         # A client that compacts or clears where the edits have done so already breaks nothing any more.
         anew = len({call.epoch.number for call in self.calls[self.told.number - 1 :]}) > 1
@@ -230,10 +253,12 @@ def _read(data: bytes, folder: Path) -> Session:
 
 
 def _cached(session: Session) -> Session:
-    """`session` with a client that asks for caching."""
+    """`session` with a client that asks for caching, and reports of a provider that keeps to its rules."""
     for call in list(session.calls.values()):
         assert call.usage is not None
         session.apply(CallSeen(replace(call, usage=replace(call.usage, fresh=0, write_5m=call.usage.fresh))))
+    for id_, usage in simulated(session).items():
+        session.apply(CallSeen(replace(session.calls[id_], usage=usage)))
     return session
 
 
@@ -259,26 +284,21 @@ def test_the_lab_carries_what_is_promised(name: str, tmp_path: Path) -> None:
 
 
 def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, right = planted(), proofs
-
-    def wrong(bench, trials):  # type: ignore[no-untyped-def]
-        return right(bench, [trial._replace(edits=trial.edits[:-1]) for trial in trials])
-
-    monkeypatch.setattr(f"{__name__}.proofs", wrong)
+    session, right = planted(), staged
+    monkeypatch.setattr(f"{__name__}.staged", lambda calls, edits: right(calls, edits[:-1]))
     told, made = promised(session, 9)
     assert list(unlike(made, told, simulated(session))) != []
 
 
-def test_what_it_cost_so_far_is_what_the_lab_finds_and_near_to_what_was_paid() -> None:
+def test_what_it_cost_so_far_is_what_all_calls_have_less() -> None:
     told, _, _ = found(planted())
-    tried = [one for one in told.found if one.paid is not None and one.proved is not None]
+    tried = [one for one in told.found if one.finding.edits and one.proved is not None]
     assert tried
     for one in tried:
-        assert one.proved is not None
-        assert one.proved.numbers == tuple(range(1, told.number + 1))
-        assert one.finding.so_far == one.proved.money
+        assert one.proved is not None and one.proved.usd is not None
+        assert (one.proved.first, one.proved.calls) == (1, told.number)
+        assert one.finding.so_far == -one.proved.usd
         assert one.finding.calls == one.proved.calls
-        assert one.paid == pytest.approx(one.proved.money, rel=0.2)
 
 
 def test_a_first_call_without_a_report_does_not_mix_up_what_was_tried() -> None:
@@ -291,8 +311,8 @@ def test_a_first_call_without_a_report_does_not_mix_up_what_was_tried() -> None:
     tried = [one for one in told.found if one.finding.edits and one.proved is not None]
     assert tried
     for one in tried:
-        assert one.proved is not None
-        assert one.proved.numbers == tuple(range(2, told.number + 1))
+        assert one.proved is not None and one.proved.usd is not None
+        assert one.proved.partial == bool(one.proved.saved[0]), "what is not reported has no price"
     for _, proof in followed(made, told):
         assert proof.numbers == tuple(range(told.number + 1, last + 1))
     at_the_end, made, _ = found(session)
@@ -306,8 +326,8 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     told, _, _ = found(session)
     one = next(one for one in told.found if one.finding.kind == "cache markers")
     assert one.proved is not None
-    assert one.finding.so_far == pytest.approx(one.proved.money)
-    assert one.saves == pytest.approx((one.proved.money or 0.0) / one.proved.calls * told.horizon)
+    assert one.finding.so_far == pytest.approx(-(one.proved.usd or 0.0))
+    assert one.saves == pytest.approx(-(one.proved.usd or 0.0) / one.proved.calls * told.horizon)
     assert [edit.kind for edit in one.stages] == ["breakpoint"] * len(one.stages)
     assert one.stages
     assert not one.why_not
@@ -336,14 +356,6 @@ def test_every_word_of_a_finding_is_in_its_lines_and_none_is_cut(room: int) -> N
     assert max(cells.width(row) for row in listed if "ctxtui curate" not in row) <= room
 
 
-def test_where_a_session_is_too_long_for_the_lab_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding_proofs, "MOST", 10)
-    told, _, _ = found(planted())
-    assert told.found
-    assert all(one.proved is None for one in told.found if one.finding.edits)
-    assert finding_proofs.TOO_LONG in told.lacks
-
-
 def test_what_cannot_be_staged_says_why() -> None:
     about = replace(next(iter(found(planted())[0].found)).finding, edits=(), by_hand="it is set in the program")
     assert PricedFinding(finding=about, horizon=20).why_not == "it is set in the program"
@@ -352,12 +364,12 @@ def test_what_cannot_be_staged_says_why() -> None:
 def test_blocks_that_get_no_shorter_and_fewer_tokens_that_cost_more_are_said_plainly() -> None:
     told, _, _ = found(planted())
     first = next(one for one in told.found if one.tag is not None)
-    dear = Proof(numbers=(4, 5), saved=(1_000, 1_000), usd=(-0.2, -0.3))
+    dear = EditedCalls(4, (1_000, 1_000), (0.2, 0.3))
     rows = _told(replace(first, blocks=52, longer=12, along=0, proved=dear), told)
     assert "staged: 52 blocks; 12 of them would get no shorter" in rows
     assert any(row.endswith("2.0k tokens less, +$0.500 in 2 calls: what was read from the cache is written again")
                for row in rows)  # fmt: skip
-    cheap = replace(dear, usd=(0.2, 0.3))
+    cheap = replace(dear, more=(-0.2, -0.3))
     rows = _told(replace(first, blocks=1, longer=0, along=0, proved=cheap), told)
     assert "staged: 1 block" in rows and any(row.endswith("$0.500 in 2 calls") for row in rows)
 

@@ -14,6 +14,8 @@ from ctxtui.analysis.cache.forecast import CacheForecaster
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import staged_blocks
 from ctxtui.analysis.findings.registry import KINDS
+from ctxtui.analysis.lab.on_record import NOT_TRIED
+from ctxtui.analysis.money import edited_calls
 from ctxtui.analysis.request_counts import request_count
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
@@ -28,7 +30,6 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
-from ctxtui.services.library import finding_proofs
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.views.lists.findings import price_lines, sentence
 from tests.cases.sessions import Story, use
@@ -147,14 +148,12 @@ def test_so_do_those_of_any_such_session(rounds: int, number: int, pause: float)
 
 
 def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ctxtui.curation.price.later_calls as module
-
-    right = module.freed_blocks
+    right = edited_calls.freed_by
 
     def wrong(here, after):  # type: ignore[no-untyped-def]
-        return [one._replace(tokens=one.tokens * 2) for one in right(here, after)]
+        return {at: 2 * tokens for at, tokens in right(here, after).items()}
 
-    monkeypatch.setattr(module, "freed_blocks", wrong)
+    monkeypatch.setattr(edited_calls, "freed_by", wrong)
     assert unlike_promise(planted(), 9) != []
 
 
@@ -247,7 +246,7 @@ def situation(context: Context) -> PolicyContext:
 
 
 def test_each_call_is_learnt_from_once_for_misses_prices_and_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no cure is tried from the first call on: what one has gone through is taken over by the next."""
+    """Where no other markers are tried: what one has gone through is taken over by the next."""
     learnt: list[str] = []
     before = CacheForecaster.learn
 
@@ -256,8 +255,8 @@ def test_each_call_is_learnt_from_once_for_misses_prices_and_the_next_request(mo
         before(self, call, *told)
 
     monkeypatch.setattr(CacheForecaster, "learn", learn)
-    monkeypatch.setattr(finding_proofs, "MOST", 10)
+    monkeypatch.setattr("ctxtui.services.library.findings._markers", lambda account, calls: NOT_TRIED)
     session = planted()
     told, _, _ = found(session)
-    assert any("too long" in one for one in told.lacks) and told.found
+    assert told.found
     assert max(Counted(learnt).values()) == 1 and len(set(learnt)) == len(session.calls)

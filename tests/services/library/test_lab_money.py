@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.lab.placed_marks import spelled, strategy_names
-from ctxtui.analysis.lab.proof import Trial, proofs
 from ctxtui.analysis.lab.report import session_lab
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.analysis.lab.variant_session import variant_session
@@ -20,7 +19,8 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
-from ctxtui.services.lab.experiment import bench_for, bench_of, run
+from ctxtui.services.lab.experiment import bench_of, run
+from ctxtui.services.lab.marker_costs import under_markers
 from ctxtui.services.library.preflight import placings
 from ctxtui.services.recordings.open import load
 from ctxtui.views.lists.lab import lab_lines
@@ -90,12 +90,13 @@ def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: st
     """`ctxtui cache --markers` and the finding that names a strategy ask one function."""
     session = MADE[name](tmp_path)
     found = [one for one in placings(session, COUNTER, Settings()) if not one.relative]
-    bench = bench_for(account(session, COUNTER, Settings()).book, Settings())
+    names = [spelled(tried.name) for one in found for tried in one.tried]
+    markers = under_markers(account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
     for one in found:
-        last = len(session.thread_calls(one.thread))
-        trials = [Trial(one.thread, last, cache=spelled(tried.name)) for tried in one.tried]
-        for tried, proof in zip(one.tried, proofs(bench, trials), strict=True):
-            assert one.own - tried.cost == pytest.approx(proof.money, abs=1e-9), tried.name
+        for tried in one.tried:
+            under = markers.of(spelled(tried.name), session.thread_calls(one.thread))
+            assert under is not None and under.usd is not None
+            assert one.own - tried.cost == pytest.approx(-under.usd, abs=1e-9), tried.name
         assert one.plan.cost <= min(one.own, one.tried[0].cost) + 1e-9
 
 

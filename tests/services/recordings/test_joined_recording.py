@@ -6,6 +6,7 @@ import json
 import random
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -43,6 +44,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
+
+
+def markers(value: Any, path: str = "") -> list[str]:
+    """Where the cache markers of a body stand."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    below = [one for key, item in members for one in markers(item, f"{path}.{key}")]
+    return [path, *below] if isinstance(value, dict) and "cache_control" in value else below
 
 
 def body_of(session: Session, call: Call) -> str:
@@ -94,6 +102,24 @@ def test_a_real_clients_session_has_each_call_once(home: Path, folder: Path, par
     epochs = {provider_id(call): call.epoch for call in own.session.calls.values() if call.usage}
     assert all(call.epoch == epochs[call.id] for call in by_wire if call.id in epochs)
     assert {file: file.read_bytes() for file in before} == before
+
+
+@pytest.mark.skipif(not WIRED, reason=f"{ABSENT}: clients")
+@pytest.mark.parametrize("folder", few_params([path for path in WIRED if "-2.1.3" in path.parent.name], NAMED))
+def test_cache_markers_of_a_request_that_only_the_client_wrote_down_are_where_they_were(
+    home: Path, folder: Path
+) -> None:
+    """The client leaves the first text of the system prompt out of its own records: behind what went over the wire
+    the blocks of its requests stand elsewhere than there."""
+    planted(folder, home)
+    session = load(recorded(folder, lambda number: 4 <= number <= 7)).session
+    asked = list(exchanges(folder / "wire.jsonl"))
+    for call in session.calls.values():
+        sent = [json.loads(one["request"]) for one in asked if f'"{call.id}"' in one["response"]]
+        if sent and call.skeleton is not None:
+            made = json.loads(body_of(session, call))
+            goes_on = len(made["system"]) == len(sent[0]["system"])
+            assert not goes_on or sorted(markers(made)) == sorted(markers(sent[0])), call.id
 
 
 @pytest.mark.skipif(not WIRED, reason=f"{ABSENT}: clients")

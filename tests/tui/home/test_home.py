@@ -22,7 +22,7 @@ from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
 from ctxtui.views.text.span import Span
 from tests.tui.painting import Painted
-from tests.tui.waiting import LONG
+from tests.tui.waiting import LONG, do
 
 HERE = "/home/u/src/handy"
 
@@ -223,7 +223,8 @@ async def test_an_unreadable_session_is_named_and_not_opened() -> None:
     app = HomeApp(Shelf([glimpse("bad")]))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, app, "▲ not readable: binary data at byte 0")
-        await pilot.press("enter", "r")
+        await pilot.press("enter")
+        await do(pilot, "Rename")
         await pilot.pause()
         assert app.opened == [] and not app.home.prompt.display
 
@@ -256,15 +257,15 @@ async def test_sort_goes_round_and_turns() -> None:
     app = HomeApp(Shelf([glimpse("short"), glimpse("rather long")]))
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
-        await pilot.press("s")
+        await pilot.press("S")
         await until(pilot, app, "sort: cost ↓")
         assert app.home.browser.rows.current is not None and app.home.browser.rows.current.key == "rather long"
-        await pilot.press("S")
+        await do(pilot, "ReverseSort")
         await until(pilot, app, "sort: cost ↑")
         assert app.home.browser.rows.current.key == "short"
-        await pilot.press("s", "s", "s", "s", "s")
+        await pilot.press("S", "S", "S", "S", "S")
         await until(pilot, app, "sort: title ↑")
-        await pilot.press("s")
+        await pilot.press("S")
         await until(pilot, app, "sort: age ↓")
         await pilot.click("Heads", offset=(78, 0))
         await until(pilot, app, "sort: peak ↓")
@@ -330,7 +331,7 @@ async def test_rename_is_asked_on_the_prompt_line() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
-        await pilot.press("r")
+        await do(pilot, "Rename")
         await until(pilot, app, "title › alpha")
         assert lines(app)[-1].split() == "⏎ accept esc leave ^p palette f1 help".split(), "letters are typed"
         await pilot.press("ctrl+u", *"new q", "left", "x", "enter")
@@ -338,7 +339,8 @@ async def test_rename_is_asked_on_the_prompt_line() -> None:
         assert app.keeper.asked == [("rename", "alpha", "new xq")]
         await pilot.press("down")
         await until(pilot, app, "✓ done that", present=False)
-        await pilot.press("number_sign", *"a b", "escape")
+        await do(pilot, "Tag")
+        await pilot.press(*"a b", "escape")
         await pilot.pause()
         assert len(app.keeper.asked) == 1 and app.home.browser.rows.has_focus
 
@@ -347,7 +349,8 @@ async def test_tags_archive_and_import() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
-        for keys in (["number_sign", *"x y", "enter"], ["percent_sign"], ["Z"], ["I"]):
+        for name, keys in (("Tag", [*"x y", "enter"]), ("Subscription", []), ("Archive", []), ("Import", [])):
+            await do(pilot, name)
             await pilot.press(*keys)
             await until(pilot, app, "✓ done that")
         tagged, *rest = app.keeper.asked
@@ -360,14 +363,14 @@ async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
         assert "delete" in [key.label for key in app.home.query_one(KeyLine).keys]
-        await pilot.press("d")
+        await pilot.press("delete")
         await until(pilot, app, "its recording stays where it is?")
         await pilot.press("n", "escape")
         assert app.keeper.asked == []
-        await pilot.press("d", "y")
+        await pilot.press("delete", "y")
         await until(pilot, app, "✓ done that")
         assert app.keeper.asked == [("delete", "kept")]
-        await pilot.press("down", "d")
+        await pilot.press("down", "delete")
         await pilot.pause()
         assert not app.home.changes.asking
         assert "delete" not in [key.label for key in app.home.query_one(KeyLine).keys]
@@ -377,7 +380,7 @@ async def test_export_asks_for_format_and_file() -> None:
     app = HomeApp(a_few())
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
-        await pilot.press("e")
+        await pilot.press("ctrl+e")
         await until(pilot, app, "export as  c ctxtui  a anthropic  o openai-chat  r openai-responses")
         await pilot.press("x", "a")
         await until(pilot, app, "anthropic file › alpha.json")
@@ -391,7 +394,7 @@ async def test_a_refusal_names_reason_and_way_out() -> None:
     app.keeper.refuses = True
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
-        await pilot.press("I")
+        await do(pilot, "Import")
         await until(pilot, app, "✗ refused: the database is full; delete something")
 
 

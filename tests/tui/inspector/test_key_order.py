@@ -57,7 +57,7 @@ def test_dropping_is_named_on_a_block_where_there_is_room() -> None:
         ((facts.STAGED, facts.MARKED), "d drop  t cut  s sum  x ext  p pin  esc unmark"),
         ((facts.SEARCHING,), "esc end  n N hit  [ ] call"),
         ((facts.ASKING,), "⏎ accept  esc leave"),
-        ((facts.ASKING, facts.SEEKING), "⏎ keep  esc leave  ^r expression"),
+        ((facts.ASKING, facts.SEEKING), "⏎ keep  esc leave  ^x expression"),
     ],
 )
 def test_what_one_is_doing_comes_first(doing: tuple[str, ...], named: str) -> None:

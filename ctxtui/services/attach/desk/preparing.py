@@ -11,28 +11,26 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.next_call import Coming
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.request_counts import request_count
-from ctxtui.core.block import Block
+from ctxtui.analysis.edit_prices import EditPrices
+from ctxtui.analysis.request_counts import counting_terms
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.price_tag import PriceTag, price_tag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.attach.desk.request_desk import Foretold, LeavingRequest, PreparedRequest
 from ctxtui.services.config.policy_registry import chosen_steps
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import Sizes
 from ctxtui.services.editing.next_request import Next, count_for, first_of, next_in
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.editing.priced_policies import act_at_price
@@ -145,31 +143,22 @@ class Preparer:
         card = book.card(model)
         context = Context.of_call(kept.session.tree, last, one.head)
         rules = rules_for(context.dialect, card)
-        sizes = Sizes(book, counter, model, one.head, context)
-        own = [sizes.at(position) for position in range(len(context))]
+        count_for(book, counter, model)
+        sizes = BlockSizes(book, model, context)
         before = apply(context, overlay.applied, rules)
         situation = PolicyContext(
             context=context,
             log=tuple(overlay.log),
-            tokens=own.__getitem__,
+            tokens=sizes.at,
             count=sizes.of,
             usable=context_window(book, last, asked.settings.usable_share).usable,
             rules=rules,
             cold=not coming.asked.read,
-            hidden=max(0, coming.asked.prompt.total - sum(own)) if not overlay.applied else 0,
+            hidden=max(0, coming.asked.prompt.total - sizes.whole) if not overlay.applied else 0,
         )
-        measure = counter(card)
-
-        def count(block: Block) -> int:
-            return round(coming.weigh(measure(block)))
-
-        def priced(after: Applied) -> PriceTag:
-            counted = request_count(book, last, before, measure), request_count(book, last, after, measure)
-            return price_tag(before, after, coming.asked, count, counted)
-
-        count_for(book, counter, model)
+        prices = EditPrices(before, coming.asked, coming.weigh, counter(card), counting_terms(book, last, context))
         steps = chosen_steps(asked.policies, asked.given)
-        return act_at_price(steps, situation, overlay, priced, asked.settings.horizon)
+        return act_at_price(steps, situation, overlay, prices.tag, asked.settings.horizon)
 
     def _kept(self, asked: LeavingRequest) -> _Kept:
         known = self._open.pop(asked.recording, None)

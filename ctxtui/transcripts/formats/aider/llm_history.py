@@ -14,7 +14,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.aider.chat_history import NAME
+from ctxtui.transcripts.formats.aider.chat_history import NAME, AiderReader
+from ctxtui.transcripts.joined_reader import JoinedReader
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.fields import one_line
@@ -200,3 +201,11 @@ def _parts(words: str) -> list[Json]:
         elif piece.removeprefix("text: ").strip():
             found.append(piece.removeprefix("text: ").removesuffix("\n"))
     return found
+
+
+def reader(tree: Tree) -> Reader:
+    """A reader of the record of messages: its calls get model and figures, where a chat history tells them."""
+    # The chat's contexts are another telling of the same: they get a tree of their own.
+    apart = Tree()
+    own = LlmHistoryReader(tree)
+    return JoinedReader(own, tree, lambda name: AiderReader(apart), transcript=False, union=False, apart=apart)

@@ -29,6 +29,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
 )
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
+from ctxtui.transcripts.joined import with_exchange
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import NeedsContexts
@@ -82,10 +83,10 @@ class Answers:
         sent: Sent,
     ) -> ApiResponse:
         """A new call of `thread`, whose request was sent after `parent`; `sent` is what the file says of it."""
-        asked, head = sendable(parent), sent.head
-        if head is None and not self.contexts:
-            head = ROOT
-        elif head is None:
+        asked, head = sendable(parent), ROOT
+        if sent.exchange is not None:
+            head = sent.exchange.raw_head
+        elif self.contexts:
             head = under(self._tree, sent.front, context(self._tree, asked), asked.anchor.front)
         process = (record.session_id or "", record.version or "")
         usage = said.report.usage
@@ -95,7 +96,7 @@ class Answers:
         asked.anchor.used = True
         answer = ApiResponse(head, id=id_, asked=asked, context=head, front=sent.front)
         self._answers[id_] = thread.last = answer
-        self.calls[id_] = call = Call(
+        call = Call(
             id_,
             thread.id,
             head,
@@ -103,14 +104,15 @@ class Answers:
             head,
             provider=PROVIDER,
             model=said.model,
-            started=sent.at if sent.at is not None else began(before, at),
-            fidelity=sent.fidelity,
+            started=began(before, at),
             epoch=thread.epoch,
-            skeleton=sent.skeleton,
             line=found.line,
             bytes_=(found.start, found.end),
             extra=extra,
         )
+        if sent.exchange is not None:
+            call = with_exchange(call, sent.exchange)
+        self.calls[id_] = call
         self._so_far = CallSoFar(call, answer, set())
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ctxtui.core.answer_least import least_tokens
 from ctxtui.core.call import (
@@ -17,7 +17,6 @@ from ctxtui.core.call import (
     UNATTENDED,
     Call,
     Fidelity,
-    Skeleton,
 )
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
@@ -33,16 +32,11 @@ _NO_TIME: Final = 0.5
 
 class Sent(Struct, frozen=True):
     """What a file says of a request: its system prompt and tools, which end at `front` (`ROOT`: nothing of them;
-    `front_whole`: both are known), and
-    where it is on record its context, what spells it, when it was sent (Unix seconds) and what else the record says."""
+    `front_whole`: both are known), and the request itself, None where it is not on record."""
 
     front: int = ROOT
     front_whole: bool = True
-    head: int | None = None
-    skeleton: Skeleton | None = None
-    at: float | None = None
-    fidelity: Fidelity = Fidelity.TRANSCRIPT
-    extra: dict[str, Json] = field(default_factory=dict)
+    exchange: Call | None = None
 
 
 class CallSoFar:
@@ -132,15 +126,12 @@ def first_facts(
 ) -> dict[str, Json]:
     """What is known of a call, beyond its report, when its first `record` comes. It was sent after `asked`, the last
     call of its thread had `input_before` tokens of input; `times`: of the newest record before it, and its own."""
-    known = _known(sent) or _asked(said_at(asked), *times)
+    exchange = sent.exchange
+    exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
+    known: dict[str, Json] = {FRONT_RECORDED: True} if sent.front != ROOT and sent.front_whole and not exact else {}
+    if exchange is None and not known:
+        known = _asked(said_at(asked), *times)
     return _client(record) | known | _shrunk(asked.anchor, input_before)
-
-
-def _known(sent: Sent) -> dict[str, Json]:
-    """What the file says of a request; that system prompt and tools are on record, where the request itself is not."""
-    if sent.fidelity == Fidelity.TRANSCRIPT and sent.front != ROOT and sent.front_whole:
-        return {**sent.extra, FRONT_RECORDED: True}
-    return sent.extra
 
 
 def _shrunk(anchor: Anchor, input_before: int) -> dict[str, Json]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
@@ -18,10 +19,14 @@ from ctxtui.transcripts.formats.claude_code.request_log import sending
 from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
+from ctxtui.transcripts.joined_reader import JoinedReader
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, is_utf8, legible
 from ctxtui.transcripts.kit.records import RecordStream
 from ctxtui.transcripts.reader import NeedsContexts, Reader
+
+if TYPE_CHECKING:
+    from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 
 NAME: Final = SOURCE
 COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
@@ -40,6 +45,7 @@ _SPEAKERS: Final = ("user", "assistant")
 _SAYING: Final = ("user", "assistant", "system")
 _OUTPUT: Final = OUTPUT.encode()
 _SURE: Final = 0.99
+_BODIES: Final = ("index.jsonl", ".request.json", ".response.json")
 _AGENT: Final = re.compile(r"agent-([^/\\]+?)\.jsonl$")
 _MARKS: Final = (
     {"leafUuid", "summary"},
@@ -115,26 +121,15 @@ class ClaudeCodeReader:
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        """Take a last record without its line end; then what bodies say that the client wrote to files."""
-        events = [*self._take(self._stream.settle()), *self._state.bodies.through(self._state.told())]
+        """Take a last record without its line end; then what the client counts beside its calls."""
+        events = [*self._take(self._stream.settle()), *self._state.told()]
         # What is beside the records is told once all files are read: the session's own settles last.
-        return events if self._agent else [*events, *self._state.bodies.settle(), *self._state.side_calls()]
+        return events if self._agent else [*events, *self._state.side_calls()]
 
     def part(self, name: str) -> Reader:
-        """The reader for the companion file `name`: a subagent's, or a body that the client wrote."""
-        # Imported here: most sessions are one file.
-        from ctxtui.transcripts.formats.claude_code.written.files import (
-            INDEX,
-            BodyFileReader,
-            BodyIndexReader,
-            is_body_name,
-        )
-
+        """The reader for the companion file `name`, a subagent's."""
         if is_body_name(name):
-            if not self._state.contexts:
-                raise NeedsContexts("bodies of requests")
-            bodies = self._state.bodies
-            return BodyIndexReader(bodies) if name == INDEX else BodyFileReader(bodies, name)
+            raise NeedsContexts("bodies of requests")
         return ClaudeCodeReader(self._state.tree, self._state, agent_of(name), name)
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
@@ -147,7 +142,7 @@ class ClaudeCodeReader:
                 continue
             for one in legible(piece) if isinstance(piece, FoundObject) else (piece,):
                 events += self._record(one) if isinstance(one, FoundObject) else self._lost(one)
-        return self._state.bodies.through(events)
+        return events
 
     def _record(self, piece: FoundObject) -> list[Event]:
         record = piece.record or decode(piece.raw)
@@ -174,9 +169,36 @@ class ClaudeCodeReader:
         return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
 
 
+def reader(tree: Tree) -> Reader:
+    """A reader of one session's files, with the bodies that the client wrote to files of their own."""
+    state = ClaudeState(tree, Answers(tree))
+
+    @cache
+    def exchanges() -> WrittenExchanges:
+        # Imported here: most sessions have no bodies.
+        from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
+
+        return WrittenExchanges(tree, state.about.sessions)
+
+    def beside(name: str) -> Reader | None:
+        if not is_body_name(name):
+            return None
+        from ctxtui.transcripts.formats.claude_code.written.files import body_reader
+
+        return body_reader(exchanges(), name)
+
+    main = ClaudeCodeReader(tree, state)
+    return JoinedReader(main, tree, beside, settle=lambda told: exchanges().settle(told))
+
+
 def usage_reader(tree: Tree) -> Reader:
     """A reader of one session's files whose events tell of calls and what they used, and hold no context."""
     return ClaudeCodeReader(tree, ClaudeState(tree, Answers(tree, contexts=False)))
+
+
+def is_body_name(name: str) -> bool:
+    """Whether a companion file called `name` is one of those that the client writes bodies into."""
+    return name == _BODIES[0] or name.endswith(_BODIES[1:])
 
 
 def agent_of(name: str) -> str:

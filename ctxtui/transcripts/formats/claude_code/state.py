@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
 
 from ctxtui.core.block import Item
-from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.answers import Answers
@@ -25,7 +24,6 @@ from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import About
 from ctxtui.transcripts.formats.claude_code.side_calls import SideCalls
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread, ClaudeThreads
-from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
 from ctxtui.transcripts.kit.timestamps import seconds
 
 if TYPE_CHECKING:
@@ -58,24 +56,9 @@ class ClaudeState:
     side: SideCalls = field(default_factory=SideCalls)
     answering: tuple[ApiResponse, ClaudeThread] | None = None
     """The answer of which records come in, and its thread: its call is told when they have come (`told`)."""
-    bodies: BodyJoin = field(init=False)
-    """Bodies of requests that the client wrote to files."""
 
     def __post_init__(self) -> None:
         self.contexts = self.answers.contexts
-        self.bodies = BodyJoin(self.tree, self.call_at, self._sessions, self._beside)
-
-    def _sessions(self) -> Collection[str]:
-        return self.about.sessions
-
-    def _beside(self, call: Call) -> None:
-        """A call that bodies tell of and no record: what the client counts is less by it."""
-        self.side.seen(call.id, call.model, call.usage, own=False)
-
-    def call_at(self, uuid: str) -> str:
-        """The id of the call whose answer the record `uuid` holds; "" for any other record."""
-        point = self.threads.points.get(uuid)
-        return point.anchor.id if point is not None and isinstance(point.anchor, ApiResponse) else ""
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
         """The thread of `record`, and once the event that it exists; `agent` is the subagent whose file it is in."""
@@ -108,14 +91,7 @@ class ClaudeState:
         """What the client counts and does not record, once every subagent that is known has been read."""
         if not self.threads.complete:
             return []
-        known = self.known_calls()
-        events = self.side.news(known)
-        self.answers.calls.update((id_, known[id_]) for id_ in self.answers.calls)
-        return events
-
-    def known_calls(self) -> dict[str, Call]:
-        """Every call on record, as it was told last."""
-        return self.answers.calls | self.bodies.calls
+        return self.side.news(self.answers.calls)
 
     def told(self) -> list[Event]:
         """The call whose answer came in, now that another record or nothing more follows."""

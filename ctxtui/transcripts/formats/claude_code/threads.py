@@ -17,16 +17,6 @@ from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
 
 _NAMED: Final = 3
-UNANSWERED: Final = "unanswered"
-"""What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
-say which."""
-UNANSWERED_LABEL: Final = "requests without an answer"
-
-
-def aside(thread: str) -> str:
-    """The thread of the requests of `thread` that got no answer: no figure of the conversation takes them for calls
-    that were answered."""
-    return UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
 
 
 class ClaudeThreads:

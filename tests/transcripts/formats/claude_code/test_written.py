@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, Event, Session
-from ctxtui.transcripts.formats.claude_code import ClaudeCodeReader
+from ctxtui.transcripts.formats.claude_code import reader as reader_of
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
@@ -24,7 +24,7 @@ def joined(case: BodyCase, names: Iterable[str] | None = None) -> tuple[Session,
     """The session of a transcript with its subagent and the bodies `names` (all of them, the index first); and what
     its readers say is lacking."""
     session = Session()
-    reader = ClaudeCodeReader(session.tree)
+    reader = reader_of(session.tree)
     session.fold(reader.feed(case.transcript)).fold(reader.settle())
     names = sorted(case.bodies, key=lambda name: name != "index.jsonl") if names is None else names
     parts = {name: reader.part(name) for name in (AGENT_FILE, *names)}
@@ -141,7 +141,7 @@ def test_bodies_that_come_before_their_records_count_once() -> None:
     whole, _ = joined(case)
     lines = case.transcript.splitlines(keepends=True)
     session = Session()
-    reader = ClaudeCodeReader(session.tree)
+    reader = reader_of(session.tree)
     session.fold(reader.feed(b"".join(lines[:2]))).fold(reader.settle())
     for name in sorted(case.bodies, key=lambda name: name != "index.jsonl"):
         part = reader.part(name)
@@ -327,7 +327,7 @@ def test_any_value_in_any_place_of_a_body_or_the_index_stops_no_reader() -> None
 def test_a_subagent_whose_file_is_elsewhere_is_named() -> None:
     case = body_case()
     session = Session()
-    reader = ClaudeCodeReader(session.tree)
+    reader = reader_of(session.tree)
     session.fold(reader.feed(case.transcript)).fold(reader.settle())
     assert reader.tail is not None
     assert f"Find the port (agent-{AGENT})" in reader.tail.reason

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
-from ctxtui.core.call import Fidelity, Skeleton
+from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.core.tree import Tree
@@ -34,6 +34,7 @@ from ctxtui.wire.codec.skeleton import STRING, marks_json
 from ctxtui.wire.codec.style import COMPACT
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.parts import WireMarker
+from ctxtui.wire.request import Request
 
 _UNKNOWN: Final = -1
 _ROOT: Final = ""
@@ -68,17 +69,6 @@ class ClaudeRequest(Struct, kw_only=True, eq=False):
     fresh: bool
     at: float | None
     answered: bool = False
-
-
-class Rebuilt(Struct, frozen=True):
-    """A request's context, what spells it, and what else the record says of it."""
-
-    head: int
-    front: int
-    skeleton: Skeleton
-    extra: dict[str, Json]
-    fidelity: Fidelity
-    """``wire`` where this is what was sent: the client may cut texts out of what it writes down."""
 
 
 class ClaudeRequests:
@@ -181,8 +171,8 @@ class ClaudeRequests:
         found = self.store.shape(request.shape)
         return found or (self._shared.shape(request.shape) if self._shared is not None else None)
 
-    def rebuild(self, request: ClaudeRequest) -> tuple[Rebuilt | None, list[Skipped]]:
-        """The request, or None and why it cannot be rebuilt; each cause is told once."""
+    def rebuild(self, request: ClaudeRequest) -> tuple[Call | None, list[Skipped]]:
+        """The request as a call without an answer, or None and why it cannot be rebuilt; each cause is told once."""
         shape = self.shape_of(request)
         if shape is None:
             return None, self._once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
@@ -200,8 +190,24 @@ class ClaudeRequests:
         if shape.string:
             parts["sections"] = {SYSTEM: {"form": STRING}}
         extra = _extra(request.record)
-        fidelity = Fidelity.TRANSCRIPT if extra.keys() & {_CUT, _WITHHELD} else Fidelity.WIRE
-        return Rebuilt(request.last.head, shape.head, Skeleton(ANTHROPIC, parts), extra, fidelity), notes
+        head, skeleton = request.last.head, Skeleton(ANTHROPIC, parts)
+        call = Call(
+            request.id,
+            "",
+            head,
+            head,
+            head,
+            provider=ANTHROPIC,
+            model=Request((), skeleton).model,
+            started=request.at,
+            # The client may cut texts out of what it writes down.
+            fidelity=Fidelity.TRANSCRIPT if extra.keys() & {_CUT, _WITHHELD} else Fidelity.WIRE,
+            skeleton=skeleton,
+            line=request.line,
+            bytes_=request.bytes_,
+            extra=extra,
+        )
+        return call, notes
 
     def _once(self, request: ClaudeRequest, cause: str, what: str) -> list[Skipped]:
         if cause in self._told:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ctxtui.core import canonical
-from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
-from ctxtui.transcripts.formats.claude_code.answers import PROVIDER
 from ctxtui.transcripts.formats.claude_code.call_so_far import Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import named_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
-from ctxtui.transcripts.formats.claude_code.threads import UNANSWERED, UNANSWERED_LABEL, ClaudeThread, aside
+from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
+from ctxtui.transcripts.joined import UNANSWERED, UNANSWERED_LABEL, aside
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import NeedsContexts
-from ctxtui.wire.request import Request
 
 if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
@@ -48,22 +48,7 @@ def _unanswered(state: ClaudeState, before: ClaudeRequest, after: ClaudeRequest,
     events += notes
     if rebuilt is None:
         return events
-    call = Call(
-        before.id,
-        aside(thread),
-        rebuilt.head,
-        rebuilt.head,
-        rebuilt.head,
-        provider=PROVIDER,
-        model=Request((), rebuilt.skeleton).model,
-        started=before.at,
-        fidelity=rebuilt.fidelity,
-        error=words,
-        skeleton=rebuilt.skeleton,
-        line=before.line,
-        bytes_=before.bytes_,
-        extra=rebuilt.extra,
-    )
+    call = replace(rebuilt, thread=aside(thread), error=words)
     return [*events, ThreadSeen(aside(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
@@ -75,19 +60,17 @@ def meter(state: ClaudeState, record: ClaudeRecord, found: FoundObject) -> list[
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (found.start, found.end)
     state.about.window(max(map(named_window, report), default=0) if isinstance(report, dict) else 0)
-    known = state.side.meter(report, seconds(state.clock), found.line, place, state.known_calls())
+    known = state.side.meter(report, seconds(state.clock), found.line, place, state.answers.calls)
     (state.silent if known else state.other)[record.type or ""] += 1
     return []
 
 
 def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str) -> tuple[Sent, list[Event]]:
     """The request that the answer in `record` names, as far as the file tells of it, and what it does not tell."""
-    if not record.request_ref:
-        return Sent(thread.front, front_whole=thread.front_whole), []
-    requests = state.requests(agent)
-    named = requests.named(record.request_ref)
-    if named is None:
-        return Sent(thread.front, front_whole=thread.front_whole), []
+    requests = state.requests(agent) if record.request_ref else None
+    named = requests.named(record.request_ref or "") if requests is not None else None
+    if requests is None or named is None:
+        return Sent(thread.front, thread.front_whole), []
     named.answered = True
     shape = requests.shape_of(named)
     if shape is not None:
@@ -96,14 +79,4 @@ def answered(state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, age
         thread.resumed = True
     requests.answered = named
     rebuilt, notes = requests.rebuild(named)
-    if rebuilt is None:
-        return Sent(thread.front, front_whole=thread.front_whole), [*notes]
-    sent = Sent(
-        rebuilt.front,
-        head=rebuilt.head,
-        skeleton=rebuilt.skeleton,
-        extra=rebuilt.extra,
-        at=named.at,
-        fidelity=rebuilt.fidelity,
-    )
-    return sent, [*notes]
+    return Sent(thread.front, thread.front_whole, rebuilt), [*notes]

@@ -30,7 +30,7 @@ RESPONSE: Final = ".response.json"
 
 
 class IndexLine(Struct, frozen=True, kw_only=True):
-    """A line of the index: one answer, the files of it and of its request, and the record that holds it."""
+    """A line of the index: one answer, and the files of it and of its request."""
 
     at: float | None = None
     session: str = ""
@@ -38,7 +38,6 @@ class IndexLine(Struct, frozen=True, kw_only=True):
     model: str = ""
     request_id: str = ""
     message_id: str = ""
-    uuid: str = ""
     request: str = ""
     response: str = ""
 
@@ -144,10 +143,6 @@ class WrittenBodies:
         named = self._asked_by.get(call)
         return self.requests.get(named if named is not None else self._of.get(call, ""))
 
-    def response_of(self, line: IndexLine) -> dict[str, Json] | None:
-        """The answer that a line of the index names; None where its file is missing or cut."""
-        return self.responses.get(line.response)
-
     def was_sent_again(self, name: str) -> bool:
         """Whether another request of the same words was answered, or came later: the one without an answer failed."""
         mine = self.requests[name]
@@ -159,10 +154,6 @@ class WrittenBodies:
             for other in self._stands(mine.ending).requests
             if other != name
         )
-
-    def call_beside(self, name: str) -> str:
-        """A call of the transcript that stands where the request `name` stands; "" where there is none."""
-        return next(iter(self._stands(self.requests[name].ending).calls), "")
 
     def missing(self) -> list[str]:
         """The files that the index names and that are not there."""

@@ -1,4 +1,4 @@
-"""Calls that only body files tell of: side calls (a title, a compaction), and a session without its transcript."""
+"""The calls that body files tell of, each in the thread that they name or go on."""
 
 from __future__ import annotations
 
@@ -8,19 +8,16 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec.structs import replace
-
 from ctxtui.core import block_content
-from ctxtui.core.block import HEADER, Item
-from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.session import MAIN, CallSeen, Described, Event, ThreadSeen, TipMoved
+from ctxtui.core.session import MAIN, Described, Event, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
-from ctxtui.transcripts.formats.claude_code.threads import short
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, WrittenBodies, WrittenExchange
-from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, answer_name, as_resent
+from ctxtui.transcripts.formats.claude_code.written.request import WrittenRequest, answer_name, filled
+from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
 from ctxtui.transcripts.kit.fields import one_line
 from ctxtui.transcripts.kit.timestamps import shrunk
 from ctxtui.wire.grammars import ANTHROPIC
@@ -39,40 +36,40 @@ _LABEL: Final = 60
 _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
 
 
-def extra_of(request: WrittenRequest, out: int) -> dict[str, Json]:
-    """What a call's record says of its body: the file, the betas of the header, thinking that is kept out of it."""
-    extra: dict[str, Json] = {"request_file": request.name}
-    if request.betas is not None:
-        extra["betas"] = request.betas
-    if out:
-        extra["redacted_thinking"] = out
-    return extra
-
-
 class WrittenCalls:
-    """Tells the calls that the transcript has not, each once, and anew where more is known of it."""
+    """Tells the calls of bodies, each once, and anew where more is known of it."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self.calls: dict[str, Call] = {}
+        self._threads = Conversations(tree)
+        self._homes: dict[str, Conversation] = {}
+        """Call -> the conversation that it is of."""
+        self._answered: dict[tuple[str, str], ClientThread] = {}
+        """Query source and last answer of a request -> the thread that it goes on."""
+        self._main: Conversation | None = None
+        self._system = ""
+        """The main thread's system prompt, where no index names it."""
         self._made_of: dict[str, tuple[object, object, object]] = {}
         self._hidden: dict[str, int] = {}
-        """Call -> how much thinking was still out of its request when it was told."""
-        self._homes: dict[tuple[str, str], str] = {}
-        """Query source and last answer of a request -> the thread that it goes on."""
-        self._threads: dict[str, list[str]] = {}
-        self._systems: dict[str, str] = {}
-        self._known: set[str] = set()
+        """Call -> how much thinking was still out of its request and answer when it was told."""
         self._title = ""
         self._about = Described()
-        self._compacted = 0
 
-    def events(self, bodies: WrittenBodies, told: Mapping[str, Call], thoughts: Mapping[str, str]) -> list[Event]:
-        """The events of what is new; `told` are the transcript's calls, which are left to it."""
+    @property
+    def calls(self) -> dict[str, Call]:
+        """Every call as it was told last."""
+        return self._threads.calls
+
+    def events(
+        self, bodies: WrittenBodies, told: Mapping[str, Call] | None, thoughts: Mapping[str, str]
+    ) -> list[Event]:
+        """The events of what is new; `told` are the transcript's calls (None: there is no transcript)."""
         events: list[Event] = []
         for exchange in _exchanges(bodies, told):
-            events += self._exchange(exchange, thoughts, alone=not told)
-        return events
+            events += self._exchange(exchange, thoughts, alone=told is None)
+        events += self._threads.settle()
+        # Where threads end is the transcript's to say.
+        return [event for event in events if told is None or not isinstance(event, TipMoved)]
 
     def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
         source = one.line.source if one.line else ""
@@ -83,74 +80,64 @@ class WrittenCalls:
         if same and (not self._hidden.get(one.id) or one.request is None):
             return []
         self._made_of[one.id] = made_of
-        known = self.calls.get(one.id)
-        thread = known.thread if known is not None else self._thread(one, source)
-        call = self._call(one, thread, thoughts)
-        out = int(call.extra.get("redacted_thinking", 0))
+        call, out = self._call(one, thoughts)
         if same and out == self._hidden.get(one.id, 0):
             return []
         self._hidden[one.id] = out
-        if known is not None:
-            call = replace(call, epoch=known.epoch)
-        events: list[Event] = self._described(one.request) if alone and thread == MAIN else []
-        if known is None:
-            call = replace(call, epoch=self._epoch(call, source))
-            events += self._seen(thread, source, one.request)
-            self._threads.setdefault(thread, []).append(one.id)
-            events += self._resent(call, one.request)
-        self.calls[one.id] = call
+        home = self._homes.get(one.id)
+        if home is not None:
+            return self._threads.update(home, call)
+        client = self._client(one, source)
+        home = self._homes[one.id] = self._threads.find(one.request.items if one.request else (), client=client)
+        events: list[Event] = []
+        if client.name == MAIN:
+            self._main = home
+            events += self._described(one.request) if alone else []
+        elif source == COMPACT and self._main is not None and self._main.calls:
+            used = self.calls[self._main.calls[-1]].usage
+            self._main.restart = EpochStart.COMPACTION, shrunk(used.input if used is not None else 0, 0, "claude code")
         name = answer_name(self._tree.items(call.response_head, call.raw_head))
         if name:
-            self._homes.setdefault((source, name), thread)
-        if source == COMPACT:
-            self._compacted += 1
-        return [*events, CallSeen(call), *([TipMoved(thread, call.response_head)] if alone or thread != MAIN else [])]
+            self._answered.setdefault((source, name), client)
+        return [*events, *self._threads.add(home, call)]
 
-    def _thread(self, one: WrittenExchange, source: str) -> str:
+    def _client(self, one: WrittenExchange, source: str) -> ClientThread:
+        """The thread of an exchange: as its query source names it, else by the answer that it goes on from."""
         request = one.request
-        if source in _MAIN or source.startswith(f"{_MAIN[1]}:"):
-            return MAIN
-        if source and not source.startswith(_AGENT):
-            return source
-        if request is None:
-            return source or MAIN
-        if not source and not request.tools:
-            return "side call"
-        home = self._homes.get((source, request.ending.answer)) if request.ending.answer else None
-        if home is not None:
-            return home
-        system = request.system
-        if not source and self._systems.setdefault(MAIN, system) == system:
-            return MAIN
-        return f"agent {request.name.removesuffix(REQUEST)[:8]}"
+        if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
+            return ClientThread(MAIN)
+        agents = source.startswith(_AGENT)
+        if request is None or (source and not agents) or not (source or request.tools):
+            label = _LABELS.get(source, source.replace("_", " "))
+            return ClientThread(source or label, label, MAIN, aside=not agents)
+        known = self._answered.get((source, request.ending.answer)) if request.ending.answer else None
+        if known is not None:
+            return known
+        self._system = self._system or ("" if source else request.system)
+        if not source and request.system == self._system:
+            return ClientThread(MAIN)
+        label = one_line(request.prompt)[:_LABEL]
+        return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
 
-    def _seen(self, thread: str, source: str, request: WrittenRequest | None) -> list[Event]:
-        if thread in self._known or thread == MAIN:
-            return []
-        self._known.add(thread)
-        label = _LABELS.get(source, source.replace("_", " ")) if not thread.startswith("agent ") else ""
-        if not label and request is not None:
-            label = one_line(request.prompt)[:_LABEL]
-        return [ThreadSeen(thread, label, MAIN)]
-
-    def _call(self, one: WrittenExchange, thread: str, thoughts: Mapping[str, str]) -> Call:
+    def _call(self, one: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
+        """The call of an exchange, and how much thinking is still out of it."""
         line, request = one.line, one.request
-        items, out = request.filled(thoughts) if request is not None else ((), 0)
+        items, out = filled(request.items, thoughts) if request is not None else ((), 0)
         head = self._tree.extend(ROOT, items)
         answer = _answer(one)
-        extra: dict[str, Json] = dict(answer.extra)
+        said, unsaid = filled(answer.items, thoughts)
+        told: dict[str, Json] = {}
         if line is not None:
-            told = {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
-            extra |= {key: text for key, text in told.items() if text}
+            told |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
         if request is not None:
-            extra |= extra_of(request, out)
+            told |= {"request_file": request.name, "betas": request.betas, "redacted_thinking": out}
         asked = request.model if request is not None else line.model if line is not None else ""
-        return Call(
+        made = Call(
             one.id,
-            thread,
+            "",
             head,
             head,
-            self._tree.extend(head, map(as_resent, answer.items)),
+            self._tree.extend(head, said),
             provider=ANTHROPIC,
             model=answer.model or asked,
             ended=line.at if line is not None else None,
@@ -159,40 +146,9 @@ class WrittenCalls:
             stop_reason=answer.stop_reason,
             error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
             skeleton=request.skeleton if request is not None else None,
-            extra=extra,
+            extra=answer.extra | {key: item for key, item in told.items() if item},
         )
-
-    def _epoch(self, call: Call, source: str) -> Epoch:
-        before = self.calls[self._threads[call.thread][-1]] if self._threads.get(call.thread) else None
-        if before is None:
-            return Epoch()
-        if call.thread == MAIN and self._compacted:
-            self._compacted = 0
-            was, became = (one.usage.input if one.usage is not None else 0 for one in (before, call))
-            return Epoch(before.epoch.number + 1, EpochStart.COMPACTION, shrunk(was, became, "claude code"))
-        if before.model and call.model and before.model != call.model:
-            return Epoch(before.epoch.number + 1, EpochStart.MODEL, f"{short(before.model)} → {short(call.model)}")
-        return before.epoch
-
-    def _resent(self, call: Call, request: WrittenRequest | None) -> list[Event]:
-        """The call before, with its answer where the client sent it back: the context then runs through it."""
-        calls = self._threads.get(call.thread, [])
-        if len(calls) < 2 or request is None:
-            return []
-        tree, before = self._tree, self.calls[calls[-2]]
-        if not tree.holds(call.raw_head, before.raw_head) or tree.holds(call.raw_head, before.response_head):
-            return []
-        said = _spoken(tree, before)
-        sent: list[int] = []
-        for node in tree.path(call.raw_head, before.raw_head):
-            if tree[node].place.role != "assistant":
-                break
-            sent.append(node)
-        resent = [Item(tree[n].block, tree[n].place) for n in sent if tree[n].block.kind != HEADER]
-        if not sent or len(resent) != len(said) or answer_name(resent) != answer_name(said):
-            return []
-        self.calls[before.id] = replace(before, response_head=sent[-1])
-        return [CallSeen(self.calls[before.id])]
+        return made, out + unsaid
 
     def _described(self, request: WrittenRequest | None) -> list[Event]:
         if request is None:
@@ -207,56 +163,37 @@ class WrittenCalls:
         return [about]
 
 
-def attempt(tree: Tree, request: WrittenRequest, thread: str, thoughts: Mapping[str, str]) -> Call:
-    """The call that a request was which failed and was sent again."""
-    items, out = request.filled(thoughts)
-    head = tree.extend(ROOT, items)
-    return Call(
-        _lone(request.name),
-        thread,
-        head,
-        head,
-        head,
-        provider=ANTHROPIC,
-        model=request.model,
-        fidelity=Fidelity.WIRE,
-        error="no answer to a request is on record; it was sent again",
-        skeleton=request.skeleton,
-        extra=extra_of(request, out),
-    )
-
-
 def _lone(name: str) -> str:
     """The id of a call whose answer is not on record, from its request's file."""
     return f"request {name.removesuffix(REQUEST)}"
 
 
-def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call]) -> list[WrittenExchange]:
-    """What the transcript does not tell, in order: the index's, and where each goes on from, what it does not name."""
+def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call] | None) -> list[WrittenExchange]:
+    """What bodies tell, in order: the index's, and where each goes on from, what it does not name."""
     named: dict[str, WrittenExchange] = {}
+    loose: dict[str, WrittenExchange] = {}
     for line, call in bodies.lines:
-        if call not in told:
-            request, response = bodies.requests.get(line.request), bodies.response_of(line)
-            known = named.setdefault(call, WrittenExchange(call, line=line, request=request, response=response))
-            known.request, known.response = known.request or request, known.response or response
-    rest: list[WrittenExchange] = []
+        named.setdefault(call, WrittenExchange(call, line=line))
+        _add(named[call], bodies.requests.get(line.request), bodies.responses.get(line.response))
     for one in bodies.loose():
-        if one.id in named:
-            known = named[one.id]
-            known.request, known.response = known.request or one.request, known.response or one.response
-        elif one.id not in told and all(one.id != other.id for other in rest):
-            rest.append(one)
-    found = list(named.values())
-    if not told:
-        # A request that got no answer on record; beside a transcript it is one of its calls, or a failed attempt.
-        rest += [
-            WrittenExchange(_lone(name), request=bodies.requests[name], order=bodies.order(name))
-            for name in bodies.unanswered()
-        ]
+        _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
+    # A request that got no answer on record is a call of the transcript, which may come later, or a failed attempt. A
+    # transcript that records its requests tells those itself.
+    lone = {call: request.name for call in told or () if (request := bodies.request_of(call)) is not None}
+    if all(call.fidelity != Fidelity.WIRE for call in (told or {}).values()):
+        lone |= {_lone(name): name for name in bodies.unanswered() if told is None or bodies.was_sent_again(name)}
+    for call, name in lone.items():
+        one = WrittenExchange(call, order=bodies.order(name))
+        _add(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)
+    found, rest = list(named.values()), list(loose.values())
     rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
     if rest:
         _put_in(found, rest, bodies)
     return found
+
+
+def _add(one: WrittenExchange, request: WrittenRequest | None, response: dict[str, Json] | None) -> None:
+    one.request, one.response = one.request or request, one.response or response
 
 
 def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
@@ -290,10 +227,6 @@ def _answer(one: WrittenExchange) -> Response:
         return DIALECTS[ANTHROPIC].decode_response(one.response)
     except Malformed as error:
         return Response(error=str(error), complete=False)
-
-
-def _spoken(tree: Tree, call: Call) -> list[Item]:
-    return [item for item in tree.items(call.response_head, call.raw_head) if item.block.kind != HEADER]
 
 
 def _first_system(request: WrittenRequest) -> str:

@@ -10,8 +10,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, RESPONSE, IndexLine
-from ctxtui.transcripts.formats.claude_code.written.join import BodyJoin
+from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, IndexLine
+from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
@@ -28,11 +28,6 @@ FILE: Final = "claude_code_body"
 
 _NAMES: Final = frozenset({"session_id", "query_source", "message_uuid", "request_file", "response_file"})
 _ENOUGH: Final = 3
-
-
-def is_body_name(name: str) -> bool:
-    """Whether a companion file called `name` is one of those that the client writes."""
-    return name == INDEX or name.endswith((REQUEST, RESPONSE))
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -55,30 +50,29 @@ def index_line(value: dict[str, Json]) -> IndexLine:
         model=word(value.get("model")),
         request_id=word(value.get("request_id")),
         message_id=word(value.get("message_id")),
-        uuid=word(value.get("message_uuid")),
         request=word(value.get("request_file")),
         response=word(value.get("response_file")),
     )
 
 
-def _take(join: BodyJoin, name: str, data: bytes) -> str:
+def _take(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
     """Hand the body in the file `name` on; gives what is wrong with it, "" for nothing."""
-    wrong = _wrong(join, name, data)
-    (join.bodies.damaged.add if wrong else join.bodies.damaged.discard)(name)
+    wrong = _wrong(exchanges, name, data)
+    (exchanges.bodies.damaged.add if wrong else exchanges.bodies.damaged.discard)(name)
     return wrong
 
 
-def _wrong(join: BodyJoin, name: str, data: bytes) -> str:
+def _wrong(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
     if not data.strip():
         return "empty"
     try:
         if name.endswith(REQUEST):
-            why = join.request(name, data).withheld
+            why = exchanges.request(name, data).withheld
             return f"the client kept the body back: {why}" if why else ""
         value = canonical.loads(data)
         if not isinstance(value, dict):
             return "no answer"
-        join.response(name, value)
+        exchanges.response(name, value)
     except (Malformed, ValueError, RecursionError) as error:
         whole = data.rstrip().endswith(b"}")
         return f"no body that can be read: {error}" if whole else f"cut off after {len(data):,} bytes"
@@ -86,10 +80,10 @@ def _wrong(join: BodyJoin, name: str, data: bytes) -> str:
 
 
 class BodyFileReader:
-    """Reads one file of bodies beside a transcript; what it says is told when the transcript's reader settles."""
+    """Reads one file of bodies beside a transcript; what it says is told when the reader of the transcript settles."""
 
-    def __init__(self, join: BodyJoin, name: str) -> None:
-        self._join, self._name = join, name
+    def __init__(self, exchanges: WrittenExchanges, name: str) -> None:
+        self._exchanges, self._name = exchanges, name
         self._data = bytearray()
         self._taken = -1
         self._wrong = ""
@@ -108,88 +102,65 @@ class BodyFileReader:
         """Take the body, if it is whole by now."""
         if len(self._data) != self._taken:
             self._taken = len(self._data)
-            self._wrong = _take(self._join, self._name, bytes(self._data))
+            self._wrong = _take(self._exchanges, self._name, bytes(self._data))
         return []
 
     def part(self, name: str) -> Reader:
         """Bodies have no companions of their own."""
-        return BodyFileReader(self._join, name)
+        return BodyFileReader(self._exchanges, name)
 
 
-class BodyIndexReader:
-    """Reads the index beside a transcript. `tail` also says which files that it names are not there."""
+class BodyLinesReader:
+    """Reads the index beside a transcript, or (`alone`) a folder of bodies as one stream: the lines of its index, and a
+    line for each file. `tail` also says which files that are named are not there."""
 
-    def __init__(self, join: BodyJoin) -> None:
-        self._join = join
-        self._stream = RecordStream()
-
-    @property
-    def tail(self) -> Skipped | None:
-        """What is incomplete, or missing beside it."""
-        cut = self._stream.tail
-        return Skipped(cut.line, f"{INDEX}: {cut.reason}") if cut is not None else self._join.lacking()
-
-    def feed(self, data: bytes) -> list[Event]:
-        """Take the lines that `data` completes."""
-        return self._lines(self._stream.feed(data))
-
-    def settle(self) -> list[Event]:
-        """Take a last line without its end."""
-        return self._lines(self._stream.settle())
-
-    def part(self, name: str) -> Reader:
-        """Bodies have no companions of their own."""
-        return BodyFileReader(self._join, name)
-
-    def _lines(self, pieces: list[Piece]) -> list[Event]:
-        events: list[Event] = []
-        for piece in pieces:
-            if isinstance(piece, FoundObject):
-                self._join.line(index_line(canonical.loads(piece.raw)))
-            else:
-                events.append(Skipped(piece.line, f"{INDEX}: {piece.reason}"))
-        return events
-
-
-class BodyFolderReader:
-    """Reads a folder of bodies as one stream: the lines of its index, and a line for each file."""
-
-    def __init__(self, tree: Tree) -> None:
-        self._join = BodyJoin(tree, lambda uuid: "", tuple, lambda call: None)
+    def __init__(self, exchanges: WrittenExchanges, *, alone: bool = False) -> None:
+        self._exchanges, self._alone = exchanges, alone
+        self._name = "" if alone else f"{INDEX}: "
         self._stream = RecordStream()
 
     @property
     def tail(self) -> Skipped | None:
         """What is incomplete at the end, or missing."""
-        return self._stream.tail or self._join.lacking() or self._join.unseen()
+        cut = self._stream.tail
+        if cut is not None:
+            return Skipped(cut.line, self._name + cut.reason)
+        return self._exchanges.lacking() or (self._exchanges.unseen() if self._alone else None)
 
     def feed(self, data: bytes) -> list[Event]:
         """Take the lines that `data` completes; calls are told by `settle`."""
         return [event for piece in self._stream.feed(data) for event in self._piece(piece)]
 
     def settle(self) -> list[Event]:
-        """The calls of the bodies so far."""
+        """Take a last line without its end; without a transcript, the calls of the bodies so far."""
         events = [event for piece in self._stream.settle() for event in self._piece(piece)]
-        return [*events, *self._join.settle()]
+        return [*events, *self._exchanges.settle()] if self._alone else events
 
     def part(self, name: str) -> Reader:
-        """The stream has all files in it."""
-        return BodyFolderReader(Tree())
+        """Bodies have no companions of their own."""
+        return BodyFileReader(self._exchanges, name)
 
     def _piece(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, FoundObject):
-            return [Skipped(piece.line, piece.reason)]
+            return [Skipped(piece.line, self._name + piece.reason)]
         try:
             value = canonical.loads(piece.raw)
         except RecursionError:
-            return [Skipped(piece.line, "nested too deeply to be read")]
+            return [Skipped(piece.line, f"{self._name}nested too deeply to be read")]
         name, text = value.get(FILE), value.get("text")
         if isinstance(name, str) and isinstance(text, str):
-            wrong = _take(self._join, name, text.encode("utf-8", "surrogateescape"))
+            wrong = _take(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
             return [Skipped(piece.line, f"{name}: {wrong}")] if wrong else []
         if FOLDER not in value:
-            self._join.line(index_line(value))
+            self._exchanges.line(index_line(value))
         return []
 
 
-reader = BodyFolderReader
+def body_reader(exchanges: WrittenExchanges, name: str) -> Reader:
+    """The reader of the file `name` beside a transcript."""
+    return BodyLinesReader(exchanges) if name == INDEX else BodyFileReader(exchanges, name)
+
+
+def reader(tree: Tree) -> Reader:
+    """A reader of a folder of bodies by itself."""
+    return BodyLinesReader(WrittenExchanges(tree), alone=True)

@@ -114,17 +114,6 @@ class WrittenRequest(Struct, frozen=True):
     before: str = ""
     withheld: str = ""
 
-    def filled(self, thoughts: Mapping[str, str]) -> tuple[tuple[Item, ...], int]:
-        """The items with thinking put back where `thoughts` has it, by `thought_name`; and how much stays out."""
-        items = list(self.items)
-        out = 0
-        for n, name in hidden(items):
-            known = thoughts.get(name)
-            out += known is None
-            if known is not None:
-                items[n] = Item(_filled(items[n].block, known), items[n].place)
-        return tuple(items), out
-
     @property
     def compacts(self) -> bool:
         """Whether it asks for the summary of a compaction."""
@@ -144,6 +133,17 @@ class WrittenRequest(Struct, frozen=True):
                 if text.strip() and not text.lstrip().startswith(_REMINDER):
                     return text
         return ""
+
+
+def filled(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence[Item], int]:
+    """The items with thinking put back where `thoughts` has it; and how much stays out."""
+    made, out = list(items), 0
+    for n, name in hidden(items):
+        known = thoughts.get(name)
+        out += known is None
+        if known is not None:
+            made[n] = Item(_filled(made[n].block, known), made[n].place)
+    return made, out
 
 
 def thoughts_in(items: Sequence[Item]) -> dict[str, str]:
@@ -258,12 +258,3 @@ def json_of(data: bytes) -> dict[str, Json]:
         return obj(canonical.loads(data))
     except (ValueError, RecursionError):
         return {}
-
-
-def as_resent(item: Item) -> Item:
-    """An item of an answer as the client sends it back: members that are null are left out."""
-    value = item.block.value()
-    if item.block.kind == HEADER or not isinstance(value, dict) or None not in value.values():
-        return item
-    kept = {key: one for key, one in value.items() if one is not None}
-    return Item(block.make(item.block.kind, kept), item.place)

@@ -1,0 +1,42 @@
+"""Prices edits of one context: the next request under them, on top of those that stand already."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import Struct
+
+from ctxtui.analysis.cache.what_if import Weigh
+from ctxtui.analysis.request_counts import CountingTerms, count_under
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.policies.search import CountedOnce
+from ctxtui.curation.price.dependence import Literals
+from ctxtui.curation.price.price_tag import PriceQuestion, PriceTag, price_tag
+from ctxtui.curation.price.request_count import Measure, RequestCount
+
+
+class EditPrices(Struct, frozen=True, dict=True):
+    """What a price tag needs besides the edits: the context `before` them, the next request as it was `asked` for that,
+    tokens of features as that request has them (`weigh`), the features of a block (`measure`), and the `terms` by which
+    requests are counted."""
+
+    before: Applied
+    asked: PriceQuestion
+    weigh: Weigh
+    measure: Measure
+    terms: CountingTerms
+
+    def tag(self, after: Applied, literals: Literals | None = None) -> PriceTag:
+        """The price of the edits in `after`; without the `literals` of the context it says nothing of quotes."""
+        return price_tag(self.before, after, self.asked, self._count, (self._without, self._under(after)), literals)
+
+    @cached_property
+    def _count(self) -> CountedOnce:
+        return CountedOnce(lambda block: round(self.weigh(self.measure(block))))
+
+    @cached_property
+    def _without(self) -> RequestCount:
+        return self._under(self.before)
+
+    def _under(self, applied: Applied) -> RequestCount:
+        return count_under(self.terms, applied, self.measure)
