@@ -17,6 +17,7 @@ from tests.cases import claude_code_requests
 from tests.corpus import every_recording
 from tests.one_truth import screens
 from tests.one_truth.test_every_figure import SAMPLES, alone, session_of
+from tests.tui.waiting import do
 from tests.views.glossary.arithmetic_law import broken, claims
 
 __all__ = ["alone"]
@@ -31,7 +32,7 @@ LISTS = {
     "stale": "W,tab",
     "duplicates": "W,tab,tab",
     "tools": "W,left",
-    "phases": "G",
+    "phases": "Phases",
     "advice": "exclamation_mark",
     "what would go": "exclamation_mark,enter",
     "policies": "exclamation_mark,L",
@@ -66,7 +67,8 @@ async def walked(path: Path, *, home: bool, also: str = "") -> dict[str, list[tu
         await screens.steady(app, pilot)
         for name, key in LISTS.items():
             for one in key.split(","):
-                await pilot.press(one)
+                # Without a key: a command of the palette.
+                await (pilot.press(one) if len(one) == 1 or one.islower() else do(pilot, one))
                 await screens.steady(app, pilot)
             if app.screen is not screen:
                 found[name] = list(told(app))
