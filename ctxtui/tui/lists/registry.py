@@ -71,7 +71,7 @@ class ShowMisses(ListCommand):
     """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word. `P` there
     shows the two requests."""
 
-    name, keys, label, short, opens = "cache misses", ("c",), "misses", "misses", "money.MissesScreen"
+    name, keys, label, short, opens = "cache misses", ("c",), "misses", "miss", "money.MissesScreen"
     sought = ("expensive", "slow", "rewrites")
     group, needs = "calls", frozenset({CALLS})
 
