@@ -14,7 +14,6 @@ from ctxtui.services.config.config import load
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.advice import AdviceScreen
-from ctxtui.tui.lists.findings import FindingsScreen
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.lists.policies import PoliciesScreen
 from ctxtui.tui.start import make_app
@@ -120,16 +119,17 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         assert f"next call {numbers.tokens(after)}, {100 * after / pane.usable:.0f} %" in frees
         assert panels.why.what is not None and panels.why.what.what.total == without
         assert panels.coming is not None and panels.coming.input == pytest.approx(after, rel=0.02)
+        advice = await listed(screen, pilot, "exclamation_mark", AdviceScreen)
+        await until(pilot, lambda: advice.is_complete)
+        rows = advice.pane.rows
+        assert {row.what.tag.after + row.freed for row in rows if row.what.tag is not None} == {after}
+        assert {one.tag.before for one in advice.found.found if one.tag is not None} == {after}
+        advice.pane.move_to(next(n for n, row in enumerate(rows) if row.what.tag is not None))
+        await pilot.pause()
+        assert f"next call {numbers.tokens(after)} → " in "".join(map(plain, advice.board.draw(100, 6)))
         policies = await listed(screen, pilot, "L", PoliciesScreen)
         row = next(one for one in policies.pane.rows if one.gains)
         assert row.share == pytest.approx((after - row.freed) / pane.usable)
-        await pilot.press("escape")
-        advice = await listed(screen, pilot, "H", AdviceScreen)
-        assert {one.tag.before for one in advice.pane.rows} == {without}
-        assert f"next call {numbers.tokens(without)} → " in "".join(map(plain, advice.board.draw(100, 6)))
-        await pilot.press("escape")
-        findings = await listed(screen, pilot, "exclamation_mark", FindingsScreen)
-        assert {one.tag.before for one in findings.what.found if one.tag is not None} == {after}
         return without, after
 
 

@@ -17,21 +17,25 @@ from tests.cases import claude_code_requests
 from tests.corpus import every_recording
 from tests.one_truth import screens
 from tests.one_truth.test_every_figure import SAMPLES, alone, session_of
+from tests.tui.waiting import do
 from tests.views.glossary.arithmetic_law import broken, claims
 
 __all__ = ["alone"]
 
 LISTS = {
     "misses": "c",
-    "bill": "dollar_sign",
-    "threads": "T",
-    "tools": "A",
+    "total": "dollar_sign",
+    "cost by tool": "dollar_sign,tab,tab",
+    "cost by category": "dollar_sign,tab,tab,tab",
+    "threads": "dollar_sign,left",
     "heaviest": "W",
-    "repeats": "S",
-    "phases": "G",
-    "policies": "L",
-    "what would help": "H",
-    "findings": "exclamation_mark",
+    "stale": "W,tab",
+    "duplicates": "W,tab,tab",
+    "tools": "W,left",
+    "phases": "Phases",
+    "advice": "exclamation_mark",
+    "what would go": "exclamation_mark,enter",
+    "policies": "exclamation_mark,L",
     "diff": "P",
 }
 WORDS_ONLY = frozenset({"title", "turn", "call", "sessions", "summary"})
@@ -62,10 +66,13 @@ async def walked(path: Path, *, home: bool, also: str = "") -> dict[str, list[tu
         await screens.worked_out(screen, pilot)
         await screens.steady(app, pilot)
         for name, key in LISTS.items():
-            await pilot.press(key)
-            await screens.steady(app, pilot)
+            for one in key.split(","):
+                # Without a key: a command of the palette.
+                await (pilot.press(one) if len(one) == 1 or one.islower() else do(pilot, one))
+                await screens.steady(app, pilot)
             if app.screen is not screen:
                 found[name] = list(told(app))
+            while app.screen is not screen:
                 await pilot.press("escape")
     return found
 

@@ -584,7 +584,7 @@ async def test_the_cost_of_a_picture_stands_there_before_it_is_sent(tmp_path: Pa
         assert b'"media_type":"image/png"' in server.bodies[0] and "1,296 tokens" not in words(screen.prompt.right)
 
 
-async def test_a_chat_says_why_its_context_is_so_big_and_stages_the_cut(tmp_path: Path) -> None:
+async def test_a_chat_says_why_its_context_is_so_big_and_the_cut_is_staged(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer, once more\n" * 2_000)
     async with chatting(tmp_path, None) as (screen, pilot):
@@ -595,8 +595,10 @@ async def test_a_chat_says_why_its_context_is_so_big_and_stages_the_cut(tmp_path
         await until(pilot, lambda: owner._rested() or reasons.groups is not None)  # type: ignore[func-returns-value]
         await until(pilot, lambda: reasons.subject is not None and reasons.subject == owner._subject)
         await until(pilot, lambda: "results" in shown(screen).splitlines()[1])
-        assert reasons.cut is not None and "Q" in shown(screen).splitlines()[1], shown(screen)[:400]
-        await pilot.press("Q")
+        assert reasons.cut is not None and " ! " in shown(screen).splitlines()[1], shown(screen)[:400]
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: "what it does" in shown(pilot.app.screen) and "safe" in shown(pilot.app.screen))
+        await pilot.press("enter", "enter")
         await until(pilot, lambda: bool(screen.edits.overlay and screen.edits.overlay.staged))
 
 

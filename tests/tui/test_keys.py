@@ -106,7 +106,8 @@ def test_a_key_means_one_thing_everywhere() -> None:
 
 
 def test_every_key_that_left_is_found_in_the_palette_by_its_old_name() -> None:
-    named = {command.name for commands in screen_commands().values() for command in commands}
+    every = [command for commands in screen_commands().values() for command in commands]
+    named = {command.name for command in every} | {word for command in every for word in command.sought}
     for _, name, _ in MOVED:
         if name in ("first row", "last row"):
             continue  # keys of every pane, that stand in the help

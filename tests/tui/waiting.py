@@ -11,6 +11,14 @@ LONG = 120.0
 """Seconds: child processes share the cores with other tests."""
 
 
+async def from_palette(pilot: Pilot[None], name: str) -> None:
+    """Do the command that the palette finds first under `name`."""
+    await pilot.press("ctrl+p", *("space" if char == " " else char for char in name))
+    await pilot.pause()
+    await pilot.press("enter")
+    await pilot.pause()
+
+
 async def until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
     """Wait until `there` says yes, and once more for what that brings."""
     end = time.monotonic() + LONG

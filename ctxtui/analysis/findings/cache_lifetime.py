@@ -18,14 +18,14 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             "1h",
             "{count} pauses of 5 minutes to an hour emptied the cache: {tokens} written again; entries of 1 hour would "
             "have cost {usd} less",
-            'ask for entries of 1 hour ("ttl": "1h")',
+            'ask for cache entries of 1 hour ("ttl": "1h")',
         ),
         (
             minutes(given.costs, given.rates),
             "5m",
             "entries of 1 hour were hardly needed: {tokens} written into them; entries of 5 minutes would have cost "
             "{usd} less",
-            "ask for entries of 5 minutes",
+            "ask for cache entries of 5 minutes",
         ),
     ):
         if cure is not None and cure.saves > 0:

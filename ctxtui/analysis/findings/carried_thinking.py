@@ -21,7 +21,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             about,
             kind=KIND,
             says="thinking of earlier turns is read again: {tokens} in every call{so_far}",
-            cure="take it out, from the front",
+            cure="take out thinking of earlier turns",
             policy="strip_thinking",
             given=wanted,
         )

@@ -34,7 +34,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             kind=KIND,
             says=f"{_FRONT[category]} changed {{count}} times in {{calls}}{' {names}' * bool(changed)}: "
             "{tokens} written again{so_far}",
-            cure="put what changes behind the part that stays: dates, lists and status into the last message",
+            cure=f"move what changes in {_FRONT[category]} into the last message",
             tokens=sum(one.tokens for one in found),
             so_far=usd,
             calls=len(given.calls),

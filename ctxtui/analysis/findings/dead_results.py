@@ -33,5 +33,5 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         kind=KIND,
         says=f"{{count}} tool result{'' if one else 's'} {'was' if one else 'were'} never quoted since "
         f"{'it' if one else 'they'} came: {{tokens}} in every call{{so_far}}",
-        cure=f"clear {'it' if one else 'them'}; nothing proves that {'it was' if one else 'they were'} of no use",
+        cure=f"clear {{count}} result{'' if one else 's'} that nothing quotes",
     )

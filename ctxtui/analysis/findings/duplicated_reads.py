@@ -29,7 +29,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         kind=KIND,
         says=f"{{count}} result{'' if one else 's'}{of} {'stands' if one else 'stand'} there again or "
         f"{'is' if one else 'are'} outdated: {{tokens}} in every call{{so_far}}",
-        cure="a line in the place of each",
+        cure=f"replace {{count}} repeated or outdated result{'' if one else 's'} by a line",
         names=tuple(paths),
         policy="dedupe_reads",
         given=wanted,

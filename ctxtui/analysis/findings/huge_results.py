@@ -31,7 +31,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         kind=KIND,
         says=f"{{count}} block{'' if one else 's'}{of} {'is' if one else 'are'} very large: {{tokens}} in every "
         "call{so_far}",
-        cure="keep them outside under a name",
+        cure=f"externalize {{count}} very large block{'' if one else 's'}",
         names=tuple(tools),
         policy="externalize_large",
         given=wanted,

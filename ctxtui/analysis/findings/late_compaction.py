@@ -28,7 +28,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         kind=KIND,
         says=f"{len(over):,} call{'' if len(over) == 1 else 's'} sent more than is usable of the window; "
         "{tokens} can go{so_far}",
-        cure="make it smaller with the least risk until it fits",
+        cure="shrink the context, at the least risk, until it fits",
         calls=len(over),
         policy=budget.NAME,
         given=wanted,

@@ -21,6 +21,6 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             about,
             kind=KIND,
             says="descriptions of {count} tools take {tokens} more than their first 100 characters{so_far}",
-            cure="cut them, and leave those of properties out",
+            cure="shorten descriptions of {count} tools, leave those of properties out",
             policy="minimise_schemas",
         )

@@ -22,7 +22,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             about,
             kind=KIND,
             says=f"{{count}} results older than the newest {KEPT} are carried on: {{tokens}} in every call{{so_far}}",
-            cure="clear them, as the provider's own context editing would",
+            cure="clear {count} old tool results",
             policy="clear_tool_results",
             given=wanted,
         )

@@ -21,6 +21,6 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             kind=KIND,
             says=f"{{count}} image{'' if one else 's'} of earlier messages {'is' if one else 'are'} still sent: "
             "{tokens} in every call{so_far}",
-            cure="take them out: the model has seen them",
+            cure=f"take out {{count}} image{'' if one else 's'} that the model has seen",
             policy="strip_images",
         )

@@ -31,7 +31,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         about,
         kind=KIND,
         says=f"{{names}} {'were' if many else 'was'} never called in {{calls}}: {{tokens}} in every call{{so_far}}",
-        cure=f"leave {'them' if many else 'it'} out",
+        cure=f"drop {{count}} unused tool{'s' if many else ''}",
         calls=len(given.calls),
         count=len(names),
         names=tuple(f"tool {name}" if not many else name for name in names),

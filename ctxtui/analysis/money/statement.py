@@ -38,6 +38,8 @@ class Statement(Struct, kw_only=True):
     sessions: int = 0
     tools: list[SpendingRow] = field(default_factory=list)
     """What each tool cost as input; the rest of the context, output and others last in their rows' own names."""
+    categories: list[SpendingRow] = field(default_factory=list)
+    """The same for each category of block."""
     subscription: bool = False
     peak: int = 0
     window: int = 0
@@ -58,5 +60,6 @@ class Statement(Struct, kw_only=True):
         self.subscription = other.subscription and (self.subscription or not self.sessions)
         self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
         self.tools = merged([*self.tools, *other.tools])
+        self.categories = merged([*self.categories, *other.categories])
         self.calls += other.calls
         self.sessions += other.sessions

@@ -79,7 +79,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
     return {
         "kind": about.kind,
         "says": views.sentence(about),
-        "cure": about.cure,
+        "cure": views.cure(about),
         "setting": about.setting or None,
         "tokens": about.tokens,
         "so_far_usd": about.so_far,

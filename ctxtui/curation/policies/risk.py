@@ -12,6 +12,7 @@ from ctxtui.core.edit_kinds import (
     BREAKPOINT,
     COMPACT_JSON,
     DEDUPLICATE,
+    DROP,
     EXTERNALIZE,
     HOIST,
     MINIMISE,
@@ -70,6 +71,17 @@ _BY_KIND: Final = {
 def risk_of(context: Context, edits: Iterable[Edit]) -> Risk:
     """The greatest risk among `edits`; one of an unknown kind is the greatest."""
     return max((risk_of_one(context, edit) for edit in edits), default=Risk.NOTHING)
+
+
+def loses_text(context: Context, edits: Iterable[Edit]) -> bool:
+    """Whether words go that the model may need again. Definitions of tools that are dropped whole are none, nor is what
+    can be recalled."""
+    return any(risk_of_one(context, edit) > Risk.OUTSIDE and not _drops_tools(context, edit) for edit in edits)
+
+
+def _drops_tools(context: Context, edit: Edit) -> bool:
+    found = [position for target in edit.targets if (position := context.find(target)) is not None]
+    return edit.kind == DROP and all(context.items[position].place.section == "tools" for position in found)
 
 
 def risk_of_one(context: Context, edit: Edit) -> Risk:

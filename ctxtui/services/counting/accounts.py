@@ -15,7 +15,7 @@ from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
 from ctxtui.analysis.money.savings import cures
-from ctxtui.analysis.money.spending import SpendingRow, by_tool
+from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
 from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.analysis.read.searches import Searches, unseen
 from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
@@ -72,13 +72,15 @@ class Account(Struct, frozen=True):
         peak = _input(largest) if largest else 0
         window = context_window(book, largest, self.usable_share).limit if largest else 0
         calls = [_slim(call) for call in session.calls.values() if only is None or call.id in only]
+        tools, categories = self._spending(threads, only)
         return Statement(
             bill=found,
             heaviest=[_dear(session, readings, heavy) for heavy in heaviest(threads, DEAREST)],
             cures=cures(threads, missed, self.rates, book.names, minimum, self.charge),
             calls=calls,
             sessions=1,
-            tools=self._tools(threads, only),
+            tools=tools,
+            categories=categories,
             peak=peak,
             window=window,
         )
@@ -91,11 +93,15 @@ class Account(Struct, frozen=True):
         """What has looked for misses in every call of the session, and learnt from all of them."""
         return finder_of(self.book, cached_by(self.book), self.costs, self.rates)
 
-    def _tools(self, threads: list[ThreadCosts], only: frozenset[str] | None) -> list[SpendingRow]:
-        if only is None:
-            return by_tool(threads, self.costs, self.book.names)
-        own = {id_: cost if id_ in only else None for id_, cost in self.costs.items()}
-        return by_tool(thread_costs(self.book, own), own, self.book.names, only)
+    def _spending(
+        self, threads: list[ThreadCosts], only: frozenset[str] | None
+    ) -> tuple[list[SpendingRow], list[SpendingRow]]:
+        """What each tool and each category cost, of the calls `only` (None: of all)."""
+        costs = self.costs
+        if only is not None:
+            costs = {id_: cost if id_ in only else None for id_, cost in costs.items()}
+            threads = thread_costs(self.book, costs)
+        return by_tool(threads, costs, self.book.names, only), by_category(threads, costs, only)
 
     def most_usd(self) -> float | None:
         """USD that the session can have cost at most; None where nothing bounds it."""

@@ -179,6 +179,12 @@ class StagingArea:
             sent=self.sent_blocks(scene),
         )
 
+    def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
+        """What `edits` would make of it, besides those that stand."""
+        now = self.staging(scene)
+        standing = self._overlays.of(scene.thread or "main").in_force
+        return now.under_other(self._apply(now.applied.context, (*standing, *edits), scene.call.model))
+
     def sent_blocks(self, scene: Scene) -> SentBlocks:
         """Which blocks of `context` the call shown has sent."""
         applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)

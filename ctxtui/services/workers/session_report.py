@@ -22,11 +22,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.advice import advise
-from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.library.findings import Findings, findings_of
 from ctxtui.services.library.growth import GrowthReport, growth_report
-from ctxtui.services.library.proved_cures import proved_cures
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
@@ -60,11 +57,7 @@ def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
 
 def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
     with counter_with_memory(settings) as counter:
-        one = account(loaded.session, counter, settings)
-        made = one.statement()
-        # The screen says by itself what is wrong with the database.
-        advise(made, one, counter, settings, known_edits(loaded, settings, choose(loaded.session)).edits)
-        made.cures = proved_cures(one, counter, made.cures)
+        made = account(loaded.session, counter, settings).statement()
     made.subscription = subscribed(named, settings)
     return made
 

@@ -7,12 +7,12 @@ from typing import Final
 PALETTE: Final = "palette (`^p`)"
 
 MOVED: Final[tuple[tuple[str, str, str], ...]] = (
-    ("L", "policies", "`!` advice, and palette"),
+    ("L", "policies", "`!` advice, then `L`, and palette"),
     ("H", "what would help", "`!` advice"),
     ("Q", "stage the cheapest cut", "`!` advice"),
     ("S", "same content elsewhere", "`W` blocks, tab *duplicates*"),
     ("A", "tools by server", "`W` blocks, tab *by tool*"),
-    ("T", "threads", PALETTE),
+    ("T", "threads", "`$` money, tab *by thread*, and palette"),
     ("Y", "forks", PALETTE),
     ("G", "growth: by category and phase", PALETTE),
     ("n", "next event", "`}`"),

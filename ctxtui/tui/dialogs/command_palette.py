@@ -19,6 +19,8 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans
 
 _NAME = 36
+_PART = 4
+"""Letters of a word looked for from which on a part of it is enough."""
 
 
 class MatchingCommands(Pane):
@@ -35,10 +37,14 @@ class MatchingCommands(Pane):
         """Keep the commands whose name has the letters of `words`, or whose help has the words themselves; first those
         that are looked for by them."""
         self.found = list(self.every)
+
+        def sought(each: type[Command]) -> bool:
+            return plain in each.sought or (len(plain) >= _PART and any(plain in one for one in each.sought))
+
         if words.strip():
             matcher, plain = Matcher(words.strip()), words.strip().lower()
             scored = [
-                ((plain in each.sought) * 9 or matcher.match(each.name) or (plain in each.help().lower()) / 100, each)
+                (sought(each) * 9 or matcher.match(each.name) or (plain in each.help().lower()) / 100, each)
                 for each in self.every
             ]
             self.found = [each for score, each in sorted(scored, key=lambda pair: -pair[0]) if score > 0]

@@ -26,7 +26,7 @@ from ctxtui.tui.inspector.controllers.fork import TALKING
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
 from ctxtui.tui.inspector.controllers.notes import NOTING, NotesController
 from ctxtui.tui.inspector.controllers.playing import PLAYING
-from ctxtui.tui.inspector.controllers.policies import AdviceList, FindingsList, OpenLab, Policies
+from ctxtui.tui.inspector.controllers.policies import AdviceList, OpenLab, Policies
 from ctxtui.tui.inspector.controllers.reading import ReadingMode
 from ctxtui.tui.inspector.controllers.resending import SendAgain
 from ctxtui.tui.inspector.controllers.rewriting import REWRITING
@@ -43,7 +43,6 @@ from ctxtui.tui.inspector.controllers.staging import (
     TruncateBlock,
 )
 from ctxtui.tui.inspector.controllers.summaries import SUMMARIES, RateGood, RatePoor
-from ctxtui.tui.inspector.controllers.why import StageCut
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.lists.registry import LISTS, REPORTS, SkippedLines
 from ctxtui.views.text.signs import CATEGORY
@@ -301,8 +300,7 @@ class Home(Command):
 
 STAGING: tuple[type[Command], ...] = (
     MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, OnlyEdits,
-    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, Policies, AdviceList, FindingsList, StageCut,
-    OpenLab,
+    EditLog, MarkRange, Widen, *REWRITING, PutNote, Strip, Redo, Foretell, AdviceList, Policies, OpenLab,
     ShowNext, WriteContext, Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """The commands that edit the context, in the order of their use."""

@@ -16,11 +16,11 @@ from ctxtui.tui.inspector.controllers.marking import MarkBlock, Widen
 from ctxtui.tui.inspector.controllers.search import NextHit, Search, SearchExpression
 from ctxtui.tui.inspector.controllers.staging import Breakpoint, Drop, Externalize, Pin, Summarize, TruncateBlock
 from ctxtui.tui.inspector.controllers.summaries import WriteSummary
-from ctxtui.tui.lists.registry import ShowBill, ShowHeaviest, ShowMisses
+from ctxtui.tui.lists.registry import ShowBlocks, ShowMisses, ShowMoney
 from ctxtui.tui.widgets.keyline import Key
 
 GOING: Final[tuple[type[Command], ...]] = (
-    NextCall, Search, ShowMisses, ShowBill, ShowHeaviest, DiffBefore, Home, Drop, Undo, OpenBlock, Back, MarkBlock,
+    NextCall, Search, ShowMisses, ShowMoney, ShowBlocks, DiffBefore, Home, Drop, Undo, OpenBlock, Back, MarkBlock,
     TalkHere, NextEvent, GoToCall,
 )  # fmt: skip
 """What one looks round with."""

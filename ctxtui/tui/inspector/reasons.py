@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 else:
     why_so_big = later("ctxtui.views.inspector.why_so_big")
 
-KEY: Final = "Q"
-"""The key that stages the cheapest cut."""
+KEY: Final = "!"
+"""The key that lists what would help."""
 
 Subject = tuple[str, int, int]
 """What a cut was found for: the thread, the context, and how many entries its log of edits had."""
 
 
 class Reasons:
-    """`groups` are those of the session that is open (None: not begun), `cut` the cheapest for its `subject`; `shown`
-    is the one on the screen."""
+    """`groups` are those of the session that is open (None: not begun), `cut` the best safe one for its
+    `subject`; `shown` is the one on the screen."""
 
     def __init__(self) -> None:
         self.groups: HeavyGroups | None = None
@@ -40,7 +40,7 @@ class Reasons:
         self.groups = self.cut = self.subject = self._asked = None
 
     def found(self, subject: Subject, cut: Advice | None) -> None:
-        """The cheapest cut for a subject."""
+        """The best safe cut for a subject."""
         self.subject, self.cut = subject, cut
 
     def of(self, scene: Scene, path: Sequence[int], what: Composition, staged: int = 0) -> WhySoBig:

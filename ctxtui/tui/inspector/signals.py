@@ -38,7 +38,7 @@ class Signals:
     is (`complete`); answers `grew` while they come in; figures were `worked` out, with whether that is all; the rows
     are others (`changed`); all panes are `shown` anew, or `fitted` to another size; the cursor `moved`; what is open is
     `closed`, which tells whether anything was; something is to be `told` on the prompt's line, or was `said` there; a
-    list wishes that an `edit` of this kind is staged."""
+    list wishes that an `edit` of this kind is staged, or to `compare` two calls."""
 
     def __init__(self) -> None:
         self.loader: Signal[[Message]] = Signal()
@@ -54,3 +54,4 @@ class Signals:
         self.told: Signal[[Spans]] = Signal()
         self.said: Signal[[Spans]] = Signal()
         self.edit: Signal[[str]] = Signal()
+        self.compare: Signal[[tuple[str, int], tuple[str, int], int, Callable[[], object]]] = Signal()

@@ -284,6 +284,12 @@ class InspectorState:
             self.to_block(node)
         self.on.edit.emit(kind)
 
+    def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
+        """Show what differs between two calls of `thread` (from 1), the first difference from `block` on; `then` is
+        done when one goes to a block from there."""
+        first, second = calls
+        self.on.compare.emit((thread, first - 1), (thread, second - 1), block, then)
+
     def hear_said(self, do: Callable[[Spans], object]) -> Callable[[], object]:
         """From now on call `do` with what is said; what is returned ends that."""
         self.on.said.subscribe(do)

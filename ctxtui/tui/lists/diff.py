@@ -72,7 +72,8 @@ class DiffScreen(PageScreen[DiffList, Change]):
 
     pane: DiffPane
 
-    def __init__(self, named: Spans, make: Callable[[], DiffList]) -> None:
+    def __init__(self, named: Spans, make: Callable[[], DiffList], block: int = 0) -> None:
+        self._block = block
         self.pane = DiffPane(named)
         super().__init__(self.pane)
         self._make = make
@@ -82,8 +83,15 @@ class DiffScreen(PageScreen[DiffList, Change]):
         return self._make()
 
     def show(self, what: DiffList) -> None:
-        """It is there."""
+        """It is there; the cursor is on the first difference from the block asked for on."""
         self.pane.show(what)
+        self.pane.move_to(next((row for row in range(len(what.rows)) if self._depth(what, row) >= self._block), 0))
+
+    def _depth(self, what: DiffList, row: int) -> int:
+        """Which block of its context a row is about, from 1 with the headers; 0: about none."""
+        change, tree = what.change(row), what.found.b.book.session.tree
+        node = (change.after or change.before) if change is not None else None
+        return tree[node].depth if node else 0
 
     def fail(self, trouble: str) -> None:
         """The calls cannot be compared."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from textual.message import Message
@@ -20,8 +21,8 @@ from ctxtui.services.workers.lab_worker import LabProgress, OpenLab
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.lists import lab as views
 from ctxtui.views.lists import lab_chart
 from ctxtui.views.lists.lab import LabLine
@@ -182,16 +183,12 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         self._worker = worker
         self.what: SessionLab | None = None
         self._hidden: set[int] = set()
-        self._asking = ""
         self.curves = CurvesBoard()
-        self.line = LineEdit(id="lab-line")
-        self.line.can_focus = False
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """The curves, and the line on which a variant is named."""
+        """The curves."""
         yield self.curves
-        yield self.line
 
     def begin(self) -> None:
         """The usual policies first."""
@@ -352,27 +349,13 @@ class LabScreen(ListScreen[LabLine, LabWish]):
 
     def ask(self, what: str) -> None:
         """Type the name of a policy, a cache strategy or a model."""
-        self._asking = what
-        self.line.can_focus = True
-        self.line.show([Span(f" {what} › ", "accent bold")], "")
-        self.set_focus(self.line)
+        self.prompt.ask(Question([Span(f" {what} › ", "accent bold")], partial(self._try_named, what)))
 
-    def on_line_edit_left(self, message: LineEdit.Left) -> None:
-        """Nothing more is tried."""
-        self._leave()
-
-    def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
+    def _try_named(self, what: str, text: str) -> None:
         """Try what was typed, besides what is there."""
-        words, what = message.edit.text.strip(), self._asking
-        self._leave()
-        if words:
+        if words := text.strip():
             by = {"policy": ((words,), (), ()), "cache": ((), (words,), ()), "model": ((), (), (words,))}
             self._try(*by[what])
-
-    def _leave(self) -> None:
-        self.line.show([])
-        self.set_focus(self.pane)
-        self.line.can_focus = False
 
 
 def _why(error: CtxtuiError | ChildGone) -> str:

@@ -10,8 +10,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
@@ -21,20 +22,23 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.study import Study
-from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, bindings, key_text
+from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
+from ctxtui.tui.lists.registry import TABS, list_class
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.tui.widgets.prompt_line import PromptLine, Question
 from ctxtui.tui.widgets.said_line import SaidLine
+from ctxtui.tui.widgets.tab_line import TabLine
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, plain
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
 
@@ -43,6 +47,8 @@ Row = TypeVar("Row")
 Result = TypeVar("Result")
 
 _ESC = "esc, then it works"
+_FILTERED = 400
+"""Cells of the line in which a filter looks for its words."""
 
 CallAt = tuple[str, int]
 """A call: its thread and its number there, from 1."""
@@ -67,6 +73,21 @@ class ContentLoaded(Message, Generic[What]):
         self.error = error
 
 
+class NextTab(Command):
+    """The next tab of this list."""
+
+    name, keys, shown = "next tab", ("tab", "right"), "← →"
+    label, short, group, parts = "other tab", "tab", "lists", ("PreviousTab", "NextTab")
+    run = Act(lambda: PageScreen, lambda screen: screen.next_tab(1))
+
+
+class PreviousTab(Command):
+    """The tab before."""
+
+    name, keys, group = "previous tab", ("shift+tab", "left"), "lists"
+    run = Act(lambda: PageScreen, lambda screen: screen.next_tab(-1))
+
+
 class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     """A page that fills the screen and is closed by `esc`: it shows what `load` gives, worked out in a worker thread.
 
@@ -82,7 +103,13 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     """What to do to use a key that edits a block, and does nothing here."""
     DEFAULT_CSS = "PageScreen { background: $background; } PageScreen Board { height: 1fr; }"
 
+    tabs: ClassVar[str] = ""
+    """The list that this one is a tab of (a key of `registry.TABS`), if any."""
+    host: ListHost
+
     def __init_subclass__(cls) -> None:
+        if cls.tabs and NextTab not in cls.commands:
+            cls.commands = (*cls.commands[:1], NextTab, PreviousTab, *cls.commands[1:])
         if "BINDINGS" not in vars(cls):
             cls.BINDINGS = overlay_bindings(cls.commands)
         super().__init_subclass__()
@@ -94,6 +121,8 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def compose(self) -> ComposeResult:
         """The page, and what its keys do."""
+        if self.tabs:
+            yield TabLine(self.tabs, tuple(TABS[self.tabs]), self._tab)
         yield self._board
         yield from self.below()
         yield self.said
@@ -157,6 +186,31 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     def done(self, result: Result) -> None:
         """What is done over the host when the page was closed with a result."""
 
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close, then do what the result asks for."""
+        if self.is_current and result is not None:
+            self.app.call_later(self.done, result)
+        return super().dismiss(result)
+
+    @property
+    def _tab(self) -> int:
+        """Which tab this is."""
+        return [opens.rpartition(".")[2] for opens in TABS[self.tabs].values()].index(type(self).__name__)
+
+    def next_tab(self, step: int) -> None:
+        """To the next tab, or back."""
+        self.to_tab((self._tab + step) % len(TABS[self.tabs]))
+
+    def to_tab(self, at: int) -> None:
+        """To tab `at`."""
+        kind = list_class([*TABS[self.tabs].values()][at])
+        if kind is not type(self) and kind.ready(self.host):
+            self.app.switch_screen(kind(self.host))
+
+    def on_tab_line_turned(self, message: TabLine.Turned) -> None:
+        """A tab was clicked."""
+        self.to_tab(message.at)
+
     @abstractmethod
     def load(self) -> What:
         """What is shown; for a worker thread. May raise `CtxtuiError`."""
@@ -175,6 +229,20 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
             self.fail(str(message.error))
         elif message.what is not None:
             self.show(message.what)
+
+
+class FilterRows(Command):
+    """Show only the rows that have what you type. Enter goes to them, `esc` shows all again."""
+
+    name, keys, label, group = "filter the list", ("slash",), "filter", "lists"
+    run = Act(lambda: ListScreen, lambda screen: screen.type_filter())
+
+
+class OrderRows(Command):
+    """Order by the next column."""
+
+    name, keys, label, group, sought = "order by next column", ("S",), "order", "lists", ("sort",)
+    run = Act(lambda: ListScreen, lambda screen: screen.next_order())
 
 
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
@@ -196,12 +264,25 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     its style's."""
     order: str = ""
 
+    def __init_subclass__(cls) -> None:
+        cls.commands = (*(each for each in cls.commands if each is not FilterRows), FilterRows)
+        super().__init_subclass__()
+
     def __init__(self, pane: TablePane[Row] | None = None) -> None:
         made = pane or TablePane[Row](self.heading, self.none, working=self.working, inset=self.inset)
         self.pane = made
+        self.line = LineEdit(id="prompt")
+        self.line.display = False
+        self.prompt = PromptLine(self.line, self._asking, self._asked)
+        """Asks on a line over the keys."""
         self.rows: Sequence[Row] = ()
         super().__init__(made)
         made.told = self.told(())
+
+    def compose(self) -> ComposeResult:
+        """The page, and over its keys the line on which something is asked."""
+        yield from super().compose()
+        yield self.line
 
     @abstractmethod
     def table(self, rows: Sequence[Row]) -> Table[Row]:
@@ -249,13 +330,63 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
         table = self.table(self.rows).showing(self.order)
-        self.pane.show(self.in_order(self.rows, table), table, self.order, cursor=cursor)
+        listed, words = self.in_order(self.rows, table), self.pane.filtered.lower().split()
+        if words:
+            listed = [row for row in listed if _has(plain(table.draw(row, _FILTERED)).lower(), words)]
+        self.pane.show(listed, table, self.order, cursor=cursor)
+        self.pane.refresh_rule()
         self.fit_list()
+
+    def type_filter(self) -> None:
+        """Type what rows must have."""
+        self.prompt.ask(
+            Question(
+                [Span(" / ", "accent bold")],
+                self.filter_rows,
+                text=self.pane.filtered,
+                on_change=lambda: self.filter_rows(self.line.text),
+                on_cancel=lambda: self.filter_rows(""),
+            )
+        )
+
+    def filter_rows(self, text: str) -> None:
+        """Show the rows that have the words of `text`; "": all."""
+        if text.strip() != self.pane.filtered and self.pane.rows is not None:
+            self.pane.filtered = text.strip()
+            self.draw_rows(0)
+            self.pane.post_message(Pane.Moved(self.pane, self.pane.cursor))
+
+    def _asking(self) -> None:
+        self.line.display = True
+        self.set_focus(self.line)
+
+    def _asked(self) -> None:
+        self.line.display = False
+        self.set_focus(self.pane)
+
+    @on(LineEdit.Changed, "#prompt")
+    def _typed(self) -> None:
+        self.prompt.change()
+
+    @on(LineEdit.Submitted, "#prompt")
+    def _answered(self) -> None:
+        self.prompt.submit(self.line.text)
+
+    @on(LineEdit.Left, "#prompt")
+    def _unanswered(self) -> None:
+        self.prompt.cancel()
+
+    async def action_dismiss(self, result: Result | None = None) -> None:
+        """Close; first show all rows again."""
+        if self.pane.filtered:
+            self.filter_rows("")
+        else:
+            await super().action_dismiss(result)
 
     def fit_list(self) -> None:
         """Give the list as many lines as its rows need, and what stands below it the rest."""
         if self.least_below:
-            needed = self.pane.body_top + max(1, self.pane.row_count)
+            needed = self.pane.body_top + max(1, self.pane.lines)
             self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.least_below))
 
     def on_resize(self) -> None:
@@ -321,6 +452,10 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             self.dismiss(result)
 
 
+def _has(text: str, words: Iterable[str]) -> bool:
+    return all(word in text for word in words)
+
+
 class ListHost(Protocol):
     """What a list may ask of the Inspector that it is opened over, and what it may do there.
 
@@ -356,6 +491,10 @@ class ListHost(Protocol):
 
     def edit(self, kind: str, node: int) -> None:
         """Stage an edit of the marked blocks, else of this one; what came of it is said."""
+
+    def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
+        """Show what differs between two calls of `thread` (from 1), the first difference from `block` on; `then` is
+        done when one goes to a block from there."""
 
     def hear_said(self, do: Callable[[Spans], object]) -> Callable[[], object]:
         """From now on call `do` with what is said; what is returned ends that."""

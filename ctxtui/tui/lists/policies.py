@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual.message import Message
@@ -14,8 +15,8 @@ from ctxtui.services.editing.policy_proposals import Proposals
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
-from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.lists import policies
 from ctxtui.views.lists.policies import Proposed
 from ctxtui.views.text import safe_text
@@ -74,14 +75,11 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         self._proposals = proposals
         self._rows = proposals.empty
         self.about = AboutBoard(title="what it does", id="about")
-        self.line = LineEdit(id="settings")
-        self.line.can_focus = False
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """What one does, and the line on which it is set."""
+        """What one does."""
         yield self.about
-        yield self.line
 
     def begin(self) -> None:
         """Every policy is named at once, and worked out row by row."""
@@ -137,31 +135,17 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         """Type other settings."""
         row = self.pane.row
         if row is not None and row.settings:
-            self.line.can_focus = True
-            self.line.show([Span(f" {row.name} › ", "accent bold")], policies.spelled(row))
-            self.set_focus(self.line)
+            lead = [Span(f" {row.name} › ", "accent bold")]
+            self.prompt.ask(Question(lead, partial(self._set, row.name), text=policies.spelled(row)))
 
-    def on_line_edit_left(self, message: LineEdit.Left) -> None:
-        """They stay as they are."""
-        self._leave([])
-
-    def _leave(self, words: Spans) -> None:
-        self.line.show(words)
-        self.set_focus(self.pane)
-        self.line.can_focus = False
-
-    def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
+    def _set(self, name: str, text: str) -> None:
         """Work it out anew."""
-        row = self.pane.row
-        index = next((n for n, one in enumerate(self._rows) if row is not None and one.name == row.name), None)
-        if index is None:
-            return
+        index = next(n for n, one in enumerate(self._rows) if one.name == name)
         try:
-            self._proposals.set(index, message.edit.text)
+            self._proposals.set(index, text)
         except BadConfig as error:
-            self._leave([Span(" ✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            self.said.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
             return
-        self._leave([])
         self._rows[index] = self._proposals.empty[index]
         self.show(self.load())
         self.run_worker(lambda: self.post_message(PolicyWorked(index, self._proposals.row(index))), thread=True)

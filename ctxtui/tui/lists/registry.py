@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.screen import Screen
 
@@ -17,7 +17,7 @@ from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
 if TYPE_CHECKING:
     from ctxtui.tui.lists.list_screen import ListHost
 
-    Push = Callable[[Screen[Any], Callable[[Any], None]], None]
+    Push = Callable[[Screen[Any]], None]
 
 
 class OpensLists:
@@ -38,51 +38,50 @@ class ListCommand(Command):
         super().__init_subclass__()
 
 
-class ShowThreads(ListCommand):
-    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
-    goes to one; the next time the cursor stands on the one you came from."""
+class ShowBlocks(ListCommand):
+    """The blocks of this context: the heaviest by tokens, carry (tokens x calls they stayed) or cost, stale results,
+    what stands there twice, tools by server. `tab` turns to the next."""
 
-    name, keys, label, opens = "threads", ("T",), "threads", "threads.ThreadsScreen"
-    needs = frozenset({THREADS})
-
-
-class ShowTools(ListCommand):
-    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
-
-    name, keys, opens = "tools by server", ("A",), "tools.ToolsScreen"
-
-
-class ShowHeaviest(ListCommand):
-    """The heaviest blocks of this context by tokens, by carry (tokens x calls they stayed) or by cost, and how far a
-    cache can keep each."""
-
-    name, keys, opens = "heaviest blocks, by tokens or carry", ("W",), "ctxtui.tui.lists.costs.heaviest.HeaviestScreen"
-    sought = ("big", "large", "expensive", "old", "stale", "remove")
-    label, short = "heaviest", "heavy"
+    name, keys, opens = "blocks: heaviest, stale, duplicates", ("W",), "blocks.HeaviestScreen"
+    sought = ("big", "large", "expensive", "old", "stale", "remove", "heaviest blocks, by tokens or carry")
+    label, short = "blocks", "blocks"
 
 
 class ShowRepeats(ListCommand):
     """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
     with the tokens that could go."""
 
-    name, keys, opens = "same content elsewhere (repeats)", ("S",), "duplicates.RepeatsScreen"
-    sought = ("stale", "old", "duplicates", "twice")
+    name, opens, sought = "same content elsewhere (repeats)", "blocks.RepeatsScreen", ("stale", "duplicates", "twice")
+
+
+class ShowTools(ListCommand):
+    """The tools of this context by server: tokens of each definition, loaded or deferred, how often it was called."""
+
+    name, opens = "tools by server", "blocks.ToolsScreen"
+
+
+class ShowThreads(ListCommand):
+    """All threads as a tree: the main line of context and the agents it started, with calls, peaks and costs. Enter
+    goes to one; the next time the cursor stands on the one you came from."""
+
+    name, opens, needs = "threads", "threads.ThreadsScreen", frozenset({THREADS})
 
 
 class ShowMisses(ListCommand):
-    """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word."""
+    """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word. `P` there
+    shows the two requests."""
 
-    name, keys, label, short, opens = "cache misses", ("c",), "misses", "misses", "misses.MissesScreen"
-    sought = ("expensive", "slow")
+    name, keys, label, short, opens = "cache misses", ("c",), "misses", "miss", "money.MissesScreen"
+    sought = ("expensive", "slow", "rewrites")
     group, needs = "calls", frozenset({CALLS})
 
 
-class ShowBill(ListCommand):
-    """What this session cost and why: carried, rewritten, new; the dearest rewrites and blocks; what is cheaper."""
+class ShowMoney(ListCommand):
+    """What this session cost and why: the total in its parts, the misses, by tool, by category, by thread. `tab` turns
+    to the next."""
 
-    name, keys, label, group = "bill of the session", ("dollar_sign",), "bill", "calls"
-    opens = "ctxtui.tui.lists.costs.bill.BillScreen"
-    sought = ("money", "expensive", "price", "cost", "dear")
+    name, keys, label, group = "money: total, misses, by tool", ("dollar_sign",), "money", "calls"
+    opens, sought = "money.TotalScreen", ("money", "expensive", "price", "cost", "dear", "bill of the session")
 
 
 class SkippedLines(ListCommand):
@@ -91,20 +90,36 @@ class SkippedLines(ListCommand):
     name, group, opens, needs = "skipped lines", "what is shown", "skipped.SkippedScreen", frozenset({SKIPPED})
 
 
-LISTS: tuple[type[ListCommand], ...] = (ShowThreads, ShowTools, ShowHeaviest, ShowRepeats)
-REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowBill)
+LISTS: tuple[type[ListCommand], ...] = (ShowBlocks, ShowRepeats, ShowTools, ShowThreads)
+REPORTS: tuple[type[ListCommand], ...] = (ShowMisses, ShowMoney)
+
+
+TABS: Final = {
+    "blocks": {
+        "heaviest": "blocks.HeaviestScreen",
+        "stale": "blocks.StaleScreen",
+        "duplicates": "blocks.RepeatsScreen",
+        "by tool": "blocks.ToolsScreen",
+    },
+    "money": {
+        "total": "money.TotalScreen",
+        "misses": "money.MissesScreen",
+        "by tool": "money.ToolCostScreen",
+        "by category": "money.CategoryCostScreen",
+        "by thread": "threads.ThreadsScreen",
+    },
+}
+"""Lists that are the tabs of one, by the name of that: the class of each, as in `ListCommand.opens`."""
+
+
+def list_class(opens: str) -> Any:
+    """The class of a list."""
+    module, _, name = opens.rpartition(".")
+    return getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
 
 
 def open_list(push: Push, host: ListHost, opens: str) -> None:
-    """Open the list of the class `opens` over `host`, if there is anything to list yet; `push` puts it on the screen
-    and has a function called with what it closes with."""
-    module, _, name = opens.rpartition(".")
-    screen = getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
+    """Open the list of the class `opens` over `host`, where there is anything to list; `push` puts it on the screen."""
+    screen = list_class(opens)
     if screen.ready(host):
-        shown = screen(host)
-
-        def closed(result: object) -> None:
-            if result is not None:
-                shown.done(result)
-
-        push(shown, closed)
+        push(screen(host))

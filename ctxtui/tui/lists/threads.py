@@ -17,6 +17,7 @@ from ctxtui.views.text.table import Table
 class ThreadsScreen(HostedList[Kin, str]):
     """The threads, until all are priced; the cursor begins on the one that was shown before."""
 
+    tabs = "money"
     heading, none, at_once, again = "threads", "No thread is recorded.", True, 0.4
 
     @classmethod

@@ -12,11 +12,12 @@ from textual.strip import Strip
 from ctxtui.tui.theme.theme import Look
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.text import safe_text
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, cropped
 from ctxtui.views.text.table import Table
 
 Row = TypeVar("Row")
 
+_ESC = (Span("esc", "accent bold"), Span(" shows all", "dim"))
 _SIGN_CELLS = 8
 """Cells at the left of a row in which its sign may stand."""
 
@@ -39,6 +40,8 @@ class TablePane(Pane, Generic[Row]):
         self._trouble = ""
         self._order = ""
         self._heads: Strip | None = None
+        self._groups: dict[int, Spans] = {}
+        """The headings of groups, by the row that each stands over."""
         self.rows: Sequence[Row] | None = None
         self.table: Table[Row] | None = None
         self.none = none
@@ -47,10 +50,16 @@ class TablePane(Pane, Generic[Row]):
         """What follows the title."""
         self.noted: Spans = ()
         """What stands at the right of the rule."""
+        self.filtered = ""
+        """The words that the rows shown have; "" where all are shown."""
 
     def show(self, rows: Sequence[Row], table: Table[Row], order: str = "", *, cursor: int | None = None) -> None:
         """Other rows, ordered by the column `order` of their table; the cursor stays where it is unless it is told."""
         self.rows, self.table, self._order = rows, table, order
+        group = table.group if not order else None
+        heads = [list(group(row)) for row in rows] if group is not None else []
+        self._groups = {n: head for n, head in enumerate(heads) if not n or head != heads[n - 1]}
+        self.opened = frozenset(self._groups)
         self.forget()
         self.reload(cursor=cursor)
         # The heads may have come, and left a line less.
@@ -92,9 +101,32 @@ class TablePane(Pane, Generic[Row]):
         """How many rows there are."""
         return len(self.rows or ())
 
+    def row_height(self, index: int, width: int) -> int:
+        """The first row of a group has its heading over it, and a blank line over that."""
+        return 1 + len(self._heading(index))
+
+    def _heading(self, index: int) -> Sequence[Spans]:
+        return ([()] if index else []) + [self._groups[index]] if index in self._groups else []
+
+    def row_state(self, index: int, line: int) -> str:
+        """The cursor's ground below the heading."""
+        return super().row_state(index, abs(line - len(self._heading(index))))
+
+    def repaint_row(self, index: int, *, whole: bool = False) -> None:
+        """The cursor may stand in another line than the first."""
+        super().repaint_row(index, whole=True)
+
+    @property
+    def lines(self) -> int:
+        """Lines of all rows with their headings."""
+        return self.row_count + sum(len(self._heading(index)) for index in self._groups)
+
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """A row."""
+        """A row, below the heading of its group."""
         assert self.rows is not None and self.table is not None
+        heading = self._heading(index)
+        if line < len(heading):
+            return cropped(heading[line], width)
         return self.table.draw(self.rows[index], width - self._inset, here=index == self.cursor)
 
     @property
@@ -126,11 +158,16 @@ class TablePane(Pane, Generic[Row]):
         """While it is worked out, where there is nothing, and why."""
         if self._trouble:
             return [Span(f" ▲ {safe_text.one_line(self._trouble, 400)}", "warn")]
+        if self.rows is not None and self.filtered:
+            return [Span(f"No row has “{safe_text.one_line(self.filtered, 60)}”. ", "dim"), *_ESC]
         return self._working if self.rows is None else [Span(self.none, "dim")]
 
     def after(self) -> Spans:
         """What follows the title."""
-        return self.told
+        if not self.filtered or not self.rows:
+            return self.told
+        many = f"{len(self.rows):,} with “{safe_text.one_line(self.filtered, 30)}”  "
+        return [Span(many, "accent"), *self.told]
 
     def notes(self) -> Spans:
         """At the right of the rule."""

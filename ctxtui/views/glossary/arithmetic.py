@@ -147,13 +147,13 @@ def of_staged(what: StagedPane) -> dict[str, str]:
 
 
 def of_cut(what: WhySoBig) -> dict[str, str]:
-    """The cheapest cut of the sentence on top: by which policies, and what it leaves of the next call."""
+    """The safe cut of the sentence on top: by which policies, and what it leaves of the next call."""
     if what.cut is None or not what.frees:
         return {}
     tag, names = what.cut.tag, " + ".join(name.replace("_", " ") for name in what.cut.names)
     staged = f" − {what.staged:,} staged" if what.staged > 0 else f" + {-what.staged:,} staged" if what.staged else ""
     sum_ = f"{tag.before:,} in the next call{staged} − {what.frees:,} = {tag.after:,} tokens"
-    return {"cheapest cut": f"{sum_}, by {names}."}
+    return {"safe cut": f"{sum_}, by {names}."}
 
 
 def of_calls(shown: int, count: int) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Why the context is so big, in one line: its parts by size, what the largest are made of, and the cheapest cut."""
+"""Why the context is so big, in one line: its parts by size, what the largest are made of, and the best safe cut."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _RESERVED: Final = ((160, 80), (0, 16))
 
 
 class WhySoBig(Struct, frozen=True, kw_only=True):
-    """What is known of it: the composition, its `groups` (the heaviest first; None: not known yet) and the `cut` that
-    risks least (None: none is known), which `key` stages."""
+    """What is known of it: the composition, its `groups` (the heaviest first; None: not known yet) and the safe
+    `cut` that saves most (None: none is known), which the list of `key` has."""
 
     what: Composition
     groups: Sequence[HeavyGroup] | None = None
@@ -139,16 +139,9 @@ def _group(group: HeavyGroup) -> str:
 
 def _cut(one: WhySoBig, *, full: bool) -> list[Span]:
     if one.anew:
-        return [Span(" · ", "faint"), Span(one.key, "accent bold"), Span(": looking again", "dim")]
+        return [Span(" · ", "faint"), Span(one.key, "accent bold"), Span(" looking again", "dim")]
     if one.cut is None or not one.frees:
         return []
-    frees, key, gap = (
-        Span(numbers.tokens(one.frees), "add bold"),
-        Span(one.key, "accent bold"),
-        Span(" · ", "faint"),
-    )
-    if not full:
-        return [gap, key, Span(": ", "dim"), Span("cut ", "dim"), frees]
-    names = safe_text.one_line(" + ".join(name.replace("_", " ") for name in one.cut.names), 48)
-    words = [Span("cheapest cut: ", "dim"), Span(names, "ink"), Span(" frees ", "dim"), frees]
-    return [gap, *words, Span(", ", "dim"), key, Span(" stages it", "dim")]
+    names = safe_text.one_line(" + ".join(name.replace("_", " ") for name in one.cut.names), 48) if full else "safe"
+    frees = Span(numbers.signed(-one.frees), "add bold")
+    return [Span(" · ", "faint"), Span(one.key, "accent bold"), Span(f" {names} ", "ink" if full else "dim"), frees]

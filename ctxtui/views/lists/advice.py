@@ -8,22 +8,27 @@ from typing import Final
 
 from ctxtui.core.session import MAIN
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.price.advice import Advice
-from ctxtui.views.text import cells, numbers, safe_text, sums
+from ctxtui.curation.price.advice import Advice, best_moment
+from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.views.blocks.body import wrapped
+from ctxtui.views.text import numbers, safe_text, sums
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.staged_pane import paid, payback
 
 SHOWN: Final = 4
 """Pieces of advice that the bill names."""
-_WIDE: Final = 100
 STYLE: Final = {Risk.NOTHING: "ok", Risk.OUTSIDE: "ok", Risk.PARTS: "warn", Risk.SUMMARY: "warn", Risk.GONE: "crit"}
 """How a risk is written."""
 
 
 def named(one: Advice) -> str:
-    """Its policies: ``externalize_large + truncate_results``."""
-    return " + ".join(safe_text.one_line(name, 40) for name in one.names)
+    """Its policies: ``externalize large + truncate results``."""
+    return " + ".join(map(named_step, one.names))
+
+
+def named_step(name: str) -> str:
+    """A policy by its name, in words."""
+    return safe_text.one_line(name.replace("_", " "), 40)
 
 
 def command(one: Advice, name: str, place: str = "") -> str:
@@ -42,31 +47,9 @@ def saved(one: Advice) -> str:
     return numbers.money(one.saves) if one.saves else f"{numbers.tokens(one.worth)} tokens"
 
 
-def _frees(one: Advice, room: int) -> Span:
-    return Span(numbers.signed(-one.tag.freed), "add bold")
-
-
-def _per_call(one: Advice, room: int) -> Span:
-    per_call = one.moment.per_call if one.moment is not None else None
-    return Span(numbers.NONE if per_call is None else numbers.signed_money(per_call), paid(per_call))
-
-
-def _once(one: Advice, room: int) -> Span:
-    once = one.moment.once if one.moment is not None else None
-    return Span(numbers.NONE if once is None else numbers.signed_money(once), paid(once))
-
-
-def _pays(one: Advice, room: int) -> Span:
-    back = one.moment.pays_back if one.moment is not None else None
-    return Span(numbers.NONE if one.saves is None else payback(back, room > 8), "add" if back == 0 else "dim")
-
-
-def _risk(one: Advice, room: int) -> Span:
-    return Span(cells.fit(one.risk.words, room).rstrip(), STYLE[one.risk])
-
-
-def _sum_of_freed(one: Advice) -> str:
-    return sums.less(one.tag.after, one.tag.before, one.tag.freed, ("in the next call", "without it", "freed"))
+def _sum_of_freed(one: Advice, staged: int) -> str:
+    before, freed = one.tag.before - staged, one.tag.freed - staged
+    return sums.less(one.tag.after, before, freed, ("in the next call", "without it", "freed"))
 
 
 def _sum_of_saved(one: Advice) -> str:
@@ -78,33 +61,9 @@ def _sum_of_saved(one: Advice) -> str:
     return f"{numbers.money(saves)} saved = {numbers.money(later)} in {one.horizon - 1:,} calls {once}."
 
 
-TABLE: Final[Table[Advice]] = Table(
-    (
-        Column("what", 0, lambda one, _: Span(named(one), "ink bold"), "left", gap=1, least=20),
-        Column("frees", 9, _frees, sum=_sum_of_freed),
-        Column(
-            "saves",
-            9,
-            lambda one, _: Span(saved(one) if one.saves is not None else numbers.NONE, "ok bold"),
-            sum=_sum_of_saved,
-        ),
-        Column("once", 10, _once, from_width=_WIDE, sum=_sum_of_saved),
-        Column("per call", 10, _per_call, from_width=_WIDE, sum=_sum_of_saved),
-        Column("pays back", 11, _pays, from_width=_WIDE, sum=_sum_of_saved),
-        Column("risk", 30, lambda one, room: Span(one.risk.words, STYLE[one.risk]), "left", gap=2),
-    ),
-    mark=2,
-    tail=0,
-)
-
-
-def sums_of(one: Advice | None) -> dict[str, str]:
-    """The sums behind what is told of one, by the glossary's words."""
-    if one is None:
-        return {}
-    edits = f"{len(one.edits):,} edits of {len(one.names):,} policies."
-    freed = _sum_of_freed(one)
-    return {"tokens": freed, "next call": freed, "policies": edits, "saves": _sum_of_saved(one)}
+def sum_of(one: Advice, staged: int = 0) -> str:
+    """What the figures of one are made of; staged edits free so many tokens already."""
+    return f"{_sum_of_freed(one, staged)} {_sum_of_saved(one)}".strip()
 
 
 def note(every: Sequence[Advice]) -> str:
@@ -116,7 +75,7 @@ def lines(every: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span],
     """The rows of the best, for the bill, each with the sum behind its figures; where the session's `name` is given,
     with the command line of each."""
     for one in every[:SHOWN]:
-        yield [Span(" ✓ ", "ok"), *words(one)], f"{_sum_of_freed(one)} {_sum_of_saved(one)}".strip()
+        yield [Span(" ✓ ", "ok"), *words(one)], sum_of(one)
         if name:
             yield [Span(f"     {command(one, name)}", "faint")], ""
 
@@ -129,19 +88,39 @@ def words(one: Advice) -> list[Span]:
         Span(f"{when} frees {numbers.tokens(one.tag.freed)}, saves ", "dim"),
         Span(saved(one), "ok bold"),
         Span("; ", "dim"),
-        _risk(one, 60),
+        Span(one.risk.words, STYLE[one.risk]),
     ]
 
 
-def detail(one: Advice, told: str, room: int) -> list[Spans]:
-    """What it does and risks, and the command line that does the same, as `told`."""
-    tag, moment = one.tag, one.moment
-    size = f"next call {numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}"
-    when = f"; best applied {moment.name}" if moment is not None else ""
-    edits = f"{len(one.edits):,} edit{'' if len(one.edits) == 1 else 's'}; "
+def detail(one: Advice, told: str, room: int, staged: int = 0) -> list[Spans]:
+    """What it does and risks, its price, and the command line that does the same, as `told`; staged edits free so many
+    tokens already."""
+    wide = max(20, room - 2)
     out: list[Spans] = [
-        [Span(f" {edits}{size}{when}", "ink")],
-        [Span(" "), _risk(one, max(10, room - 2))],
+        [Span(f" {part}", "ink bold" if n == 0 else "ink")]
+        for step in one.remedy.steps
+        for n, part in enumerate(safe_text.wrap(f"{named_step(step.policy.name)}: {step.policy.about}", wide))
     ]
-    out += [[Span(f" {part}", "dim")] for part in safe_text.wrap(told, max(20, room - 2))]
-    return out
+    out += [part for line in price_lines(one.tag, one.risk, staged) for part in wrapped(line, room, 1)]
+    return out + [[Span(f" {part}", "faint")] for part in safe_text.wrap(told, wide)]
+
+
+def pays_back(calls: int | None) -> str:
+    """After how many calls it has paid for itself, as a clause."""
+    return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{payback(calls, True)}"
+
+
+def price_lines(tag: PriceTag, risk: Risk | None, staged: int = 0) -> Iterator[Spans]:
+    """What the next call comes to, and what that costs at the cheapest moment and now."""
+    yield [
+        Span(" next call ", "dim"),
+        Span(f"{numbers.tokens(tag.before - staged)} → {numbers.tokens(tag.after)}", "ink bold"),
+        Span("; ", "dim"),
+        Span(risk.words if risk is not None else "", STYLE[risk] if risk is not None else "dim"),
+    ]
+    for each in dict.fromkeys((best_moment(tag), tag.moments[0] if tag.moments else None)):
+        if each is not None and each.once is not None and each.per_call is not None:
+            line = [Span(f" applied {each.name} ", "dim")]
+            line += [Span(numbers.signed_money(each.once), paid(each.once)), Span(" once, ", "dim")]
+            line += [Span(numbers.signed_money(each.per_call), paid(each.per_call))]
+            yield [*line, Span(f" a call, {pays_back(each.pays_back)}", "dim")]

@@ -14,15 +14,14 @@ from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.views.blocks.body import wrapped
-from ctxtui.views.lists.advice import STYLE, place_options
+from ctxtui.views.lists import advice
+from ctxtui.views.lists.advice import place_options
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.text.table import Column, Table
-from ctxtui.views.transcript.staged_pane import paid, payback
+from ctxtui.views.transcript.staged_pane import paid
 
 NAMED: Final = 3
 """Names that a sentence has; of the others it says how many there are."""
-_WIDE: Final = 110
 
 
 class FindingsData(Protocol):
@@ -48,8 +47,18 @@ class FindingsData(Protocol):
 
 def sentence(one: Finding) -> str:
     """What is the case, with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
+    text = _filled(one, one.says)
+    return text[:1].upper() + text[1:]
+
+
+def cure(one: Finding) -> str:
+    """What to do: ``drop 12 unused tools``."""
+    return _filled(one, one.cure)
+
+
+def _filled(one: Finding, text: str) -> str:
     usd = numbers.money(one.so_far) if one.so_far is not None else ""
-    text = one.says.format(
+    text = text.format(
         tokens=f"{numbers.tokens(one.tokens)} tokens",
         usd=usd or "an unknown sum",
         so_far=f", {usd} so far" if usd else "",
@@ -57,8 +66,7 @@ def sentence(one: Finding) -> str:
         count=f"{one.count:,}",
         names=names(one.names),
     )
-    text = " ".join(text.split())
-    return text[:1].upper() + text[1:]
+    return " ".join(text.split())
 
 
 def names(every: Sequence[str]) -> str:
@@ -74,28 +82,11 @@ def _short(name: str) -> str:
     return cells.fit(text.rstrip("/").rpartition("/")[2] or text, 40).strip()
 
 
-def cure(one: Finding) -> str:
-    """What to do."""
-    return one.cure
-
-
 def saved(one: PricedFinding) -> str:
     """What it saves over the calls ahead."""
     if one.saves is not None:
         return numbers.money(one.saves)
     return f"{numbers.tokens(one.freed)} a call" if one.freed else "unknown"
-
-
-def _saves(one: PricedFinding, room: int) -> Span:
-    if one.saves is not None:
-        return Span(numbers.money(one.saves), "ok bold")
-    return Span(numbers.signed(-one.freed) if one.freed else numbers.NOT_YET, "add")
-
-
-def _risk(one: PricedFinding, room: int) -> Span:
-    if one.risk is None:
-        return Span("breakpoints" if one.marks else "by hand", "dim")
-    return Span(one.risk.words if room > 20 else one.risk.short, STYLE[one.risk])
 
 
 def sum_of(one: PricedFinding) -> str:
@@ -109,30 +100,12 @@ def sum_of(one: PricedFinding) -> str:
     return f"{price}; {one.freed:,} tokens less in each, {about.tokens:,} in {about.calls:,} calls so far."
 
 
-TABLE: Final[Table[PricedFinding]] = Table(
-    (
-        Column("saves", 8, _saves, sum=sum_of),
-        Column("finding", 0, lambda one, _: Span(sentence(one.finding), "ink"), "left", gap=2, least=20, sum=sum_of),
-        Column("frees", 8, lambda one, _: Span(numbers.signed(-one.freed) if one.freed else numbers.NONE, "add"),
-               from_width=_WIDE, sum=sum_of),
-        Column("risk", 13, _risk, "left", gap=2, wider=((150, 28),)),
-    ),
-    mark=2,
-    tail=0,
-)  # fmt: skip
-
-
 def note(what: FindingsData | None) -> str:
     """Over how many calls savings are added up, and what all come to."""
     if what is None or not what.found:
         return ""
     whole = f"; all edits together {numbers.money(what.saves)}" if what.saves is not None else ""
     return f"saved over the next {what.horizon:,} calls{whole}"
-
-
-def sum_of_all(tag: PriceTag) -> str:
-    """What the edits of all findings come to together."""
-    return f"{tag.before:,} tokens of the next request without all these edits, {tag.after:,} with them."
 
 
 def none(what: FindingsData) -> str:
@@ -159,7 +132,7 @@ def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list
     wrap = max(20, room - 2)
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
     out += [[Span(" cure: " if n == 0 else "       ", "dim"), Span(text, "ink")]
-            for n, text in enumerate(safe_text.wrap(one.finding.cure, wrap - 7))]  # fmt: skip
+            for n, text in enumerate(safe_text.wrap(cure(one.finding), wrap - 7))]  # fmt: skip
     rest = [*price_lines(one, what)]
     if one.finding.setting and one.finding.setting != one.finding.cure:
         rest.append([Span(f" {one.finding.setting}", "dim")])
@@ -171,21 +144,8 @@ def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list
 
 def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
     """What it saves: by the price tag, and in the calls that followed."""
-    moment, tag = one.moment, one.tag
-    if tag is not None:
-        risk = one.risk.words if one.risk is not None else ""
-        yield [
-            Span(" next call ", "dim"),
-            Span(f"{numbers.tokens(tag.before)} → {numbers.tokens(tag.after)}", "ink bold"),
-            Span("; ", "dim"),
-            Span(risk, STYLE[one.risk] if one.risk is not None else "dim"),
-        ]
-        for each in dict.fromkeys((moment, tag.moments[0] if tag.moments else None)):
-            if each is not None and each.once is not None and each.per_call is not None:
-                line = [Span(f" applied {each.name} ", "dim")]
-                line += [Span(numbers.signed_money(each.once), paid(each.once)), Span(" once, ", "dim")]
-                line += [Span(numbers.signed_money(each.per_call), paid(each.per_call))]
-                yield [*line, Span(f" a call, pays back {payback(each.pays_back, True)}", "dim")]
+    if one.tag is not None:
+        yield from advice.price_lines(one.tag, one.risk)
     elif one.saves is not None:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far", "ink")]
     yield from _staged(one)
@@ -238,7 +198,7 @@ def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
         for n, text in enumerate(safe_text.wrap(sentence(one.finding), max(20, room - 13))):
             yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text, "ink")]
         wide = max(40, room)
-        yield from wrapped([Span(" " * 12 + "→ ", "dim"), Span(one.finding.cure, "ink")], wide, 14)
+        yield from wrapped([Span(" " * 12 + "→ ", "dim"), Span(cure(one.finding), "ink")], wide, 14)
         for line in price_lines(one, what):
             yield from wrapped([Span(" " * 11), *line], wide, 12)
         told = command(one, name, what)

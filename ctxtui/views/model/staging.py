@@ -71,6 +71,10 @@ class Staging:
         other.__dict__.update({name: self.__dict__[name] for name in _ANYWHERE if name in self.__dict__})
         return other
 
+    def under_other(self, applied: Applied) -> Staging:
+        """The same under other edits."""
+        return replace(self, applied=applied)
+
     @property
     def unsent(self) -> bool:
         """Whether the call shown was sent without edits: those that are applied wait for the next one."""

@@ -236,7 +236,7 @@ def _findings(one: ReportedSession) -> Iterator[str]:
         rows = []
         for each in found.found:
             price = "<br>".join(safe(plain(line).strip()) for line in finding_view.price_lines(each, found))
-            about = f"<b>{safe(finding_view.sentence(each.finding))}</b><br>{safe(each.finding.cure)}"
+            about = f"<b>{safe(finding_view.sentence(each.finding))}</b><br>{safe(finding_view.cure(each.finding))}"
             rows.append((safe(finding_view.saved(each)), f'{about}<div class="dim">{price}</div>'))
         yield from table(("saves", "what is the case, and what cures it"), rows, (1,))
     for lacking in found.lacks:

@@ -69,6 +69,7 @@ class Table(Struct, Generic[Row], frozen=True):
     style: str = "dim"
     ordered_by: str = ORDERED
     instead: Callable[[Row], Spans] | None = None
+    group: Callable[[Row], Spans] | None = None
 
     def shown(self, room: int) -> list[tuple[Column[Row], int]]:
         """The columns of a line of `room` cells, with the cells of each."""

@@ -64,12 +64,12 @@ def test_commands_of_other_screens_are_found_too() -> None:
         ("stale", "drop block"),
         ("remove", "drop block"),
         ("delete", "drop block"),
-        ("big", "heaviest blocks"),
+        ("big", "blocks: heaviest"),
         ("old", "drop block"),
         ("save", "write context to a file"),
         ("resume", "talk from here"),
-        ("money", "bill of the session"),
-        ("expensive", "bill of the session"),
+        ("money", "money: total"),
+        ("expensive", "money: total"),
     ],
 )
 def test_words_that_no_command_is_called_by_find_it_first(word: str, named: str) -> None:

@@ -30,7 +30,7 @@ def line(
 
 def test_who_looks_is_told_how_to_go_about_on_80_columns() -> None:
     shown = line()
-    assert shown == "[ ] call  / find  c misses  $ bill  W heavy  P diff  h home ^p palette  ? help"
+    assert shown == "[ ] call  / find  c miss  $ money  W blocks  P diff  h home ^p palette  ? help"
 
 
 @pytest.mark.parametrize("room", [80, 100, 200])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.pilot import Pilot
 
-from ctxtui.tui.lists.costs.heaviest import HeaviestScreen
+from ctxtui.tui.lists.blocks import HeaviestScreen
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened, until
 
@@ -33,10 +33,10 @@ async def test_a_click_on_the_head_of_a_column_orders_the_list_by_it() -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, HeaviestScreen) and bool(pilot.app.screen.rows))
         page = pilot.app.screen
         assert isinstance(page, HeaviestScreen) and page.order == "carry"
-        heads = page._compositor.render_strips()[1].text
+        heads = page._compositor.render_strips()[2].text
         await pilot.click(page.pane, offset=(heads.index("tokens") + 2, 1))
         await pilot.pause()
-        assert page.order == "tokens" and "tokens \u2193" in page._compositor.render_strips()[1].text
+        assert page.order == "tokens" and "tokens \u2193" in page._compositor.render_strips()[2].text
 
 
 async def test_a_click_puts_the_cursor_on_a_row_and_a_double_click_opens_it() -> None:
@@ -66,7 +66,7 @@ async def test_a_click_on_the_strip_the_map_and_the_context_does_what_it_shows()
 async def test_a_click_on_the_key_line_does_what_its_key_does_and_the_wheel_scrolls() -> None:
     async with opened(every_category()) as (screen, pilot):
         keys = screen.keys
-        at = keys.render_line(0).text.index("heavy")
+        at = keys.render_line(0).text.index("blocks")
         await pilot.click(keys, offset=(at + 1, 0))
         await until(pilot, lambda: isinstance(pilot.app.screen, HeaviestScreen) and bool(pilot.app.screen.rows))
         page = pilot.app.screen

@@ -11,12 +11,13 @@ from ctxtui.views.lists.forks import ForkRow
 from tests.analysis.growth.test_forks import branched
 from tests.cases.sessions import every_category
 from tests.tui.inspector.test_inspector import opened, text, until
+from tests.tui.waiting import from_palette
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 16)])
 async def test_a_branch_is_listed_and_gone_to(size: tuple[int, int]) -> None:
     async with opened(branched(), size) as (screen, pilot):
-        await pilot.press("Y")
+        await from_palette(pilot, "forks")
         await until(pilot, lambda: isinstance(pilot.app.screen, ForksScreen) and bool(pilot.app.screen.pane.rows))
         shown = text(pilot.app.screen)  # type: ignore[arg-type]
         assert "another way" in shown and "call 1" in shown and "4–5" in shown and "2 forks" in shown
@@ -26,7 +27,7 @@ async def test_a_branch_is_listed_and_gone_to(size: tuple[int, int]) -> None:
 
 async def test_a_session_without_forks_says_how_to_make_one() -> None:
     async with opened(every_category()) as (screen, pilot):
-        await pilot.press("Y")
+        await from_palette(pilot, "forks")
         await until(pilot, lambda: isinstance(pilot.app.screen, ForksScreen) and bool(pilot.app.screen.pane.rows))
         assert "talks from a call" in text(pilot.app.screen)  # type: ignore[arg-type]
         await pilot.press("enter")
@@ -47,7 +48,7 @@ async def test_another_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> Non
             return Screen()
 
         monkeypatch.setattr(pilot.app, "_make_inspector", make)
-        await pilot.press("Y")
+        await from_palette(pilot, "forks")
         await until(pilot, lambda: isinstance(pilot.app.screen, ForksScreen) and bool(pilot.app.screen.pane.rows))
         await pilot.press("down", "enter")
         await until(pilot, lambda: asked == ["chat-1"])

@@ -11,7 +11,7 @@ from ctxtui.analysis.cache.misses import Misses
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import MISSES, Report
-from ctxtui.tui.lists.misses import MissesScreen
+from ctxtui.tui.lists.money import MissesScreen
 from ctxtui.views.lists import misses
 from ctxtui.views.text.span import plain
 from tests.cases.inspect import HandMade, app_of

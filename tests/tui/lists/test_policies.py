@@ -25,7 +25,7 @@ def session() -> Session:
 
 
 async def listed(screen: InspectorScreen, pilot: Pilot[None]) -> PoliciesScreen:
-    await pilot.press("L")
+    await pilot.press("exclamation_mark", "L")
     await until(pilot, lambda: isinstance(pilot.app.screen, PoliciesScreen))
     policies = pilot.app.screen
     assert isinstance(policies, PoliciesScreen)

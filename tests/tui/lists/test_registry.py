@@ -158,7 +158,6 @@ def test_no_module_but_the_one_that_opens_it_names_a_list_screen() -> None:
 
 
 def test_a_list_is_rows_a_table_a_screen_and_a_line() -> None:
-    # The list of what repeats: `analysis.content.duplicates`, `views.lists.duplicates`, `tui.lists.duplicates`.
-    told = "views.lists.duplicates|RepeatsScreen|ShowRepeats"
-    touched = [name for name in named_in(told.replace(".", r"\.")) if not name.startswith(("cli/", "analysis/"))]
-    assert touched == ["tui/lists/duplicates.py", "tui/lists/registry.py"], "and the two of rows and table: four"
+    # The threads: `analysis.growth.thread_tree`, `views.inspector.threads`, `tui.lists.threads`.
+    told = r"ThreadsScreen|ShowThreads"
+    assert named_in(told) == ["tui/lists/registry.py", "tui/lists/threads.py"], "and the two of rows and table: four"

@@ -71,24 +71,24 @@ def test_the_figures_are_those_of_the_composition_at_any_width() -> None:
     tree = scene.session.tree
     groups = HeavyGroups(tree, "/w")
     groups.learn(range(1, len(tree)))
-    one = WhySoBig(what=what, groups=groups.of(tree.path(scene.head), scene.running.own), key="Q")
+    one = WhySoBig(what=what, groups=groups.of(tree.path(scene.head), scene.running.own), key="!")
     fullest = plain(why_so_big.line(one, 300))
     assert "README.md twice = " in fullest and "npm output " in fullest and "Write bodies" in fullest
     for room in (60, 80, 120, 200, 300):
         before = plain(why_so_big.line(one, room))
-        after = plain(why_so_big.line(WhySoBig(what=what, groups=one.groups, cut=CUT, key="Q"), room))
+        after = plain(why_so_big.line(WhySoBig(what=what, groups=one.groups, cut=CUT, key="!"), room))
         assert width(why_so_big.line(one, room)) < room and len(after) < room
         assert after.startswith(before) and "31.0k" in after, "nothing moves when the cut is found"
-        assert "cheapest cut: " in after or after.endswith(" · Q: cut 31.0k"), "a key, and what it does"
+        assert "clear tool results + " in after or after.endswith(" · ! safe −31.0k"), "a key, and what it lists"
         assert len(before) <= len(fullest)
-    assert "cheapest cut: clear tool results + compact json frees 31.0k, Q stages it" in after
-    again = plain(why_so_big.line(WhySoBig(what=what, key="Q", anew=True), 300))
-    assert again.endswith(" · Q: looking again"), "no figure of other edits"
-    more = WhySoBig(what=what, cut=CUT, key="Q", staged=29_000)
-    assert "frees 2.0k, Q" in plain(why_so_big.line(more, 300)), "what is staged is in it already"
-    assert not broken(arithmetic.of_cut(more)["cheapest cut"])
-    assert "Q" not in plain(why_so_big.line(WhySoBig(what=what, cut=CUT, key="Q", staged=31_000), 300))
-    said = arithmetic.of_cut(WhySoBig(what=what, cut=CUT, key="Q"))["cheapest cut"]
+    assert after.endswith(" · ! clear tool results + compact json −31.0k")
+    again = plain(why_so_big.line(WhySoBig(what=what, key="!", anew=True), 300))
+    assert again.endswith(" · ! looking again"), "no figure of other edits"
+    more = WhySoBig(what=what, cut=CUT, key="!", staged=29_000)
+    assert "json −2.0k" in plain(why_so_big.line(more, 300)), "what is staged is in it already"
+    assert not broken(arithmetic.of_cut(more)["safe cut"])
+    assert "!" not in plain(why_so_big.line(WhySoBig(what=what, cut=CUT, key="!", staged=31_000), 300))
+    said = arithmetic.of_cut(WhySoBig(what=what, cut=CUT, key="!"))["safe cut"]
     assert list(claims(said)) and not broken(said) and said.endswith(" tokens, by clear tool results + compact json.")
 
 

@@ -5,12 +5,15 @@ Commands of the inspector that compare calls.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS
-from ctxtui.tui.inspector.controller import Controller
+from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -27,6 +30,10 @@ class DiffController(Controller):
 
     marked: At | None = None
     """The call that the next one is held against."""
+
+    def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
+        super().__init__(state, prompt, access)
+        state.on.compare.subscribe(self._compare)
 
     def mark_call(self) -> None:
         """Mark the call shown; on another call, show what differs from the marked one."""
@@ -55,7 +62,8 @@ class DiffController(Controller):
             return
         self._compare((self.state.thread, self.state.index - 1), (self.state.thread, self.state.index))
 
-    def _compare(self, before: At, after: At) -> None:
+    def _compare(self, before: At, after: At, block: int = 0, then: Callable[[], object] = lambda: None) -> None:
+        """Show what differs, the first difference from `block` on; `then` is done when one goes to a block."""
         # Imported here: most sessions are looked at without comparing anything.
         from ctxtui.tui.lists.diff import DiffScreen
 
@@ -75,8 +83,9 @@ class DiffController(Controller):
         def show(change: Change | None) -> None:
             if change is not None:
                 self._show(change, before, after)
+                then()
 
-        self.access.push(DiffScreen(_named(before, after), make), show)
+        self.access.push(DiffScreen(_named(before, after), make, block), show)
 
     def _side(self, at: At) -> DiffSide:
         from ctxtui.analysis.content.diff import DiffSide

@@ -286,7 +286,7 @@ class Forks(Command):
     """The tree of forks: what this session went on from, chats that went on from its calls, and branches where it went
     back to an earlier call. Enter opens a session, or goes to the call with which a branch begins."""
 
-    name, keys, group = "forks", ("Y",), "lists"
+    name, group = "forks", "lists"
     run = Act(ForksController, ForksController.forks)
 
 

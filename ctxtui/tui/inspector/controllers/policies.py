@@ -1,8 +1,9 @@
-"""Policies in the Inspector: what each would do here, and staging what one proposes."""
+"""Advice in the Inspector: what findings and policies propose here, the lab, and staging what is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,77 +18,96 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.findings.priced import PricedFinding
     from ctxtui.curation.price.advice import Advice
     from ctxtui.services.editing.policy_proposals import Proposals
+    from ctxtui.services.library.findings import Findings
+    from ctxtui.tui.dialog import Dialog
     from ctxtui.views.lists.policies import Proposed
+    from ctxtui.views.lists.suggestions import ChangedBlock
 
 
 class PoliciesController(EditController):
-    """Lists what policies propose."""
+    """Lists what findings and policies propose."""
 
     def policies(self) -> None:
-        """The list; what is chosen there is staged under the policy's name, and only staged."""
-        scene, desk = self.panels.scene, self.edits.desk
-        if scene is None or desk is None or not self.edits.ready(counted=True):
-            return
-        from ctxtui.services.editing.policy_proposals import Proposals
-        from ctxtui.tui.lists.policies import PoliciesScreen
-
-        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
-
-        def take(row: Proposed | None) -> None:
-            if row is not None and row.edits:
-                self._stage(proposals, scene.thread, row.edits)
-            elif row is not None:
-                self._take_back(row)
-
-        self.access.push(PoliciesScreen(proposals), take)
+        """All policies; what is chosen there is staged under the policy's name, and only staged."""
+        scene = self._editable()
+        if scene is not None:
+            proposals = self._proposals(scene)
+            self.access.push(self._policies(proposals), partial(self._take_policy, proposals, scene))
 
     def advice(self) -> None:
-        """What would help from here on; what is chosen there is staged, and only staged."""
-        scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
-        if scene is None or desk is None or loaded is None or not self.edits.ready(counted=True):
+        """What findings and policies propose; what is chosen there is staged, and only staged."""
+        scene, desk, loaded = self._editable(), self.edits.desk, self.state.loaded
+        if scene is None or desk is None or loaded is None:
             return
-        from ctxtui.services.editing.policy_proposals import Proposals
-        from ctxtui.tui.lists.advice import AdviceScreen
-        from ctxtui.views.lists.advice import command, place_options
+        from ctxtui.analysis.findings.suggestions import Suggestion, suggestions
+        from ctxtui.services.workers.session_report import findings_report
+        from ctxtui.tui.lists.advice import AdviceScreen, AdviceSource, Stopped
+        from ctxtui.views.lists.advice import place_options
+        from ctxtui.views.lists.suggestions import changed_blocks
 
-        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
-        horizon = self.state.source.settings.horizon
+        proposals, overlay, horizon = self._proposals(scene), self.edits.overlay, self.state.source.settings.horizon
+        kind = findings_report(scene.thread or MAIN, self.state.index + 1, overlay.log if overlay is not None else ())
 
-        def found(stopped: Callable[[], bool]) -> list[Advice]:
+        def advice(stopped: Stopped) -> list[Advice]:
             def over() -> bool:
                 self.state.feed.wait_for_keys()
                 return stopped()
 
             return proposals.advice(horizon, over)
 
-        def take(row: Advice | None) -> None:
-            if row is not None:
-                self._stage(proposals, scene.thread, row.edits)
+        def rank(found: Findings | None, every: Sequence[Advice]) -> list[Suggestion]:
+            staging = desk.staging(scene)
+            staged = staging.freed if staging.edits else 0
+            return suggestions(self.edits.context_of(scene), found.found if found is not None else (), every, staged)
 
-        place = place_options(self.state.index + 1, len(scene.calls), scene.thread)
-        name = str(loaded.path or loaded.name)
-        self.access.push(AdviceScreen(found, lambda one: command(one, name, place)), take)
+        def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
+            found = changed_blocks(desk.staging(scene), desk.staging_with(scene, edits))
+            if any(row.after is None for row in found):
+                self.state.feed.work()
+            return found
 
-    def findings(self) -> None:
-        """What is the case in this thread and what cures it; what is chosen there is staged, and only staged."""
-        scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
-        if scene is None or desk is None or loaded is None or not self.edits.ready(counted=True):
-            return
-        from ctxtui.services.workers.session_report import findings_report
-        from ctxtui.tui.lists.findings import FindingsScreen
+        def take(chosen: Sequence[Edit] | Proposed | None) -> None:
+            if isinstance(chosen, Sequence):
+                self._stage_made(scene, tuple(chosen))
+            else:
+                self._take_policy(proposals, scene, chosen)
 
-        overlay = self.edits.overlay
-        kind = findings_report(scene.thread or MAIN, self.state.index + 1, overlay.log if overlay is not None else ())
+        source = AdviceSource(
+            name=str(loaded.path or loaded.name),
+            place=place_options(self.state.index + 1, len(scene.calls), scene.thread),
+            findings=lambda: self.state.reported(kind),
+            advice=advice,
+            rank=rank,
+            changed=changed,
+            preview=self.state.preview,
+            policies=lambda: self._policies(proposals),
+        )
+        self.access.push(AdviceScreen(source), take)
 
-        def take(rows: Sequence[PricedFinding] | None) -> None:
-            made = {edit.id: edit for row in rows or () for edit in row.stages}
-            if made:
-                self._stage_made(scene, tuple(made.values()))
+    def _editable(self) -> Scene | None:
+        """What is shown, where it can be edited and is counted; else it is said why not."""
+        scene, desk = self.panels.scene, self.edits.desk
+        return scene if scene is not None and desk is not None and self.edits.ready(counted=True) else None
 
-        self.access.push(FindingsScreen(lambda: self.state.reported(kind), str(loaded.path or loaded.name)), take)
+    def _proposals(self, scene: Scene) -> Proposals:
+        from ctxtui.services.editing.policy_proposals import Proposals
+
+        desk = self.edits.desk
+        assert desk is not None
+        return Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
+
+    def _policies(self, proposals: Proposals) -> Dialog[Proposed]:
+        from ctxtui.tui.lists.policies import PoliciesScreen
+
+        return PoliciesScreen(proposals)
+
+    def _take_policy(self, proposals: Proposals, scene: Scene, row: Proposed | None) -> None:
+        if row is not None and row.edits:
+            self._stage(proposals, scene.thread, row.edits)
+        elif row is not None:
+            self._take_back(row)
 
     def lab(self) -> None:
         """The session under other policies, caches and models; what is chosen there is opened, or staged."""
@@ -153,23 +173,27 @@ class PoliciesController(EditController):
             self.edits.changed()
 
 
-class Policies(Command):
-    """Policies, with what each would do to this context: its edits, the tokens that it frees, the price at the cheapest
-    moment. Enter stages one; nothing leaves before you apply it."""
+class AdviceList(Command):
+    """What would help here: what findings and policies propose, with what each frees, costs and risks, the safe ones
+    first. What later blocks quote stays. Enter shows the blocks that would go, and stages it; `L` there lists every
+    policy with its settings."""
 
-    name, keys, label, group = "policies", ("L",), "policies", "editing the context"
-    sought = ("stale", "old", "automatic", "rules")
-    run = Act(PoliciesController, PoliciesController.policies)
+    name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "editing the context"
+    sought = (
+        "save", "cheaper", "smaller", "recommend", "waste", "unused", "stale", "report", "findings", "fixes", "cures",
+        "what would help", "stage the cheapest cut", "duplicates",
+    )  # fmt: skip
+    run = Act(PoliciesController, PoliciesController.advice)
     needs = frozenset({EDITS})
 
 
-class AdviceList(Command):
-    """What would help from here on: every policy and every two of them, ranked by what they risk, then by what they
-    save over the next calls. What is quoted later stays. Enter stages one; nothing leaves before you apply it."""
+class Policies(Command):
+    """Every policy with its settings, and what it would do to this context: its edits, the tokens that it frees, the
+    price at the cheapest moment. Enter stages one; nothing leaves before you apply it."""
 
-    name, keys, label, group = "what would help (advice)", ("H",), "advice", "editing the context"
-    sought = ("save", "stale", "cheaper", "recommend")
-    run = Act(PoliciesController, PoliciesController.advice)
+    name, group = "policies", "editing the context"
+    sought = ("stale", "old", "automatic", "rules", "all policies")
+    run = Act(PoliciesController, PoliciesController.policies)
     needs = frozenset({EDITS})
 
 
@@ -181,13 +205,3 @@ class OpenLab(Command):
     sought = ("compare", "policies", "cheaper", "replay", "try", "model")
     run = Act(PoliciesController, PoliciesController.lab)
     needs = frozenset({CALLS})
-
-
-class FindingsList(Command):
-    """What is the case in this thread up to this call, and what cures it: tools that were never called, results that
-    nobody quoted, files read twice, a prefix that keeps changing; ranked by what the cure saves. Enter stages it."""
-
-    name, keys, label, group = "findings", ("exclamation_mark",), "findings", "editing the context"
-    sought = ("save", "waste", "unused", "duplicates", "cheaper", "report")
-    run = Act(PoliciesController, PoliciesController.findings)
-    needs = frozenset({EDITS})

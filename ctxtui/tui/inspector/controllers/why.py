@@ -1,4 +1,4 @@
-"""Why the context is so big: what its parts are made of, the cheapest cut, the way there, and staging it."""
+"""Why the context is so big: what its parts are made of, the best safe cut, and the way there."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final
 from textual.timer import Timer
 
 from ctxtui.analysis.content.heavy_groups import HeavyGroups
-from ctxtui.tui.commands.command import Act, Command
-from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -21,22 +19,21 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.curation.price.advice import Advice
-    from ctxtui.services.editing.policy_proposals import Proposals
     from ctxtui.services.editing.staging import StagingArea
     from ctxtui.services.study.study import Study
 
 _REST: Final = 1.0
-"""Seconds for which a call must be looked at before the cheapest cut is looked for."""
+"""Seconds for which a call must be looked at before a cut is looked for."""
 _REST_LIVE: Final = 4.0
 """The same in a session that grows: an agent at work makes many calls that nobody looks at."""
 _SOON: Final = 0.02
 """Seconds too early by which a timer may end."""
 _UNASKED: Final = 4_000
-"""Blocks up to which the cheapest cut is looked for unasked: at 20,000 that takes longer than all figures do."""
+"""Blocks up to which a cut is looked for unasked: at 20,000 that takes longer than all figures do."""
 
 
 class WhyController(EditController):
-    """Finds out, in the background, what the line above the panes says; goes there, and stages the cut it names."""
+    """Finds out, in the background, what the line above the panes says, and goes there."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access, edits)
@@ -44,9 +41,6 @@ class WhyController(EditController):
         self._rings = self._due = 0.0
         """When the timer ends, and when the view has rested long enough (monotonic seconds)."""
         self._looking: Subject | None = None
-        self._wanted: Subject | None = None
-        """Where the user has asked for the cheapest cut."""
-        self._proposals: Proposals | None = None
         self._closed = False
         state.on.reopened.subscribe(self._reopened)
         state.on.shown.subscribe(self._shown)
@@ -105,7 +99,7 @@ class WhyController(EditController):
             return
         if self.panels.reasons.grouped(scene, rows.path) is None:
             self.access.work(lambda: self._learn(study), "why", exclusive=True)
-        if len(rows.path) <= _UNASKED or self._wanted == self._subject:
+        if len(rows.path) <= _UNASKED:
             self._look(scene)
 
     def _learn(self, study: Study) -> None:
@@ -120,7 +114,7 @@ class WhyController(EditController):
         self.panels.say_why()
 
     def _look(self, scene: Scene) -> None:
-        """Look for the cheapest cut, unless it is known or looked for already."""
+        """Look for the best safe cut, unless it is known or looked for already."""
         desk, subject = self.edits.desk, self._subject
         if desk is None or subject is None or subject in (self._looking, self.panels.reasons.subject):
             return
@@ -135,7 +129,7 @@ class WhyController(EditController):
 
             self.access.deliver(lambda: self._search_on(scene, desk, subject))
 
-        self.access.work(load, "cheapest cut", exclusive=True)
+        self.access.work(load, "safe cut", exclusive=True)
 
     def _search_on(self, scene: Scene, desk: StagingArea, subject: Subject) -> None:
         """What searches is loaded: search, unless the view has gone on."""
@@ -155,16 +149,19 @@ class WhyController(EditController):
 
         def look() -> None:
             every = proposals.advice(self.state.source.settings.horizon, stopped)
-            self.access.deliver(lambda: self._found(subject, proposals, every))
+            self.access.deliver(lambda: self._found(subject, scene, every))
 
-        self.access.work(look, "cheapest cut", exclusive=True)
+        self.access.work(look, "safe cut", exclusive=True)
 
-    def _found(self, subject: Subject, proposals: Proposals, every: list[Advice]) -> None:
+    def _found(self, subject: Subject, scene: Scene, every: list[Advice]) -> None:
         if self._closed or self._looking != subject:
             return
+        from ctxtui.curation.policies.risk import loses_text
+
         self._looking = None
-        self._proposals = proposals
-        self.panels.reasons.found(subject, every[0] if every else None)
+        context = self.edits.context_of(scene)
+        safe = (one for one in every if not loses_text(context, one.edits))
+        self.panels.reasons.found(subject, next(safe, None))
         self.panels.say_why()
 
     # What the keys do
@@ -181,49 +178,10 @@ class WhyController(EditController):
             if at is not None:
                 self.state.to_block(self.edits.shown(scene, [context.nodes[at]])[0])
                 self.panels.transcript.focus()
-                self.say([Span("the first block of the cheapest cut: ", "ink"), *self._how()])
+                said = f"the first of {numbers.many(len(reasons.cut.edits), 'block')} that could go; "
+                self.say([Span(said, "ink"), Span(KEY, "accent bold"), Span(" lists what would help", "dim")])
                 return
         groups = reasons.grouped(scene, rows.path)
         if groups:
             self.state.to_block(groups[0].node)
             self.panels.transcript.focus()
-
-    def _how(self) -> list[Span]:
-        cut = self.panels.reasons.cut
-        assert cut is not None
-        many = f"{len(cut.edits):,} edit{'' if len(cut.edits) == 1 else 's'}"
-        return [
-            Span(f"{many}, frees {numbers.tokens(cut.tag.freed)}  ", "dim"),
-            Span(KEY, "accent bold"),
-            Span(" stages"),
-        ]
-
-    def stage_cut(self) -> None:
-        """Stage the cheapest cut as one action, under the names of its policies."""
-        reasons, desk = self.panels.reasons, self.edits.desk
-        scene = self.panels.scene
-        if scene is None or desk is None or not self.edits.ready(counted=True):
-            return
-        if reasons.subject != self._subject or reasons.cut is None or self._proposals is None:
-            looked = reasons.subject == self._subject
-            said = "nothing found that would save anything" if looked else "the cheapest cut is still looked for"
-            if not looked and self._looking is None:
-                self._wanted = self._subject
-                self._look(scene)
-                said = "the cheapest cut is looked for now; among so many blocks it takes a while"
-            self.say([Span(f"{said}; ", "dim"), Span("H", "accent bold"), Span(" lists what would help", "dim")])
-            return
-        cut = reasons.cut
-        for name, text in self._proposals.artifacts(cut.edits).items():
-            desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
-        self.edits.stage(cut.edits)
-
-
-class StageCut(Command):
-    """Stage the cheapest cut that the line above the panes names, as one action under the names of its policies.
-    Nothing leaves before you apply it; `u` takes it back."""
-
-    name, keys, group = "stage the cheapest cut", (KEY,), "editing the context"
-    sought = ("save", "cheaper", "smaller")
-    needs = frozenset({EDITS})
-    run = Act(WhyController, WhyController.stage_cut)

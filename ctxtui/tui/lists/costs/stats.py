@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
-
-from textual import on
-from textual.widget import Widget
 
 from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
 from ctxtui.core.errors import CtxtuiError
@@ -15,9 +12,8 @@ from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.stats_worker import StatsMaker, StatsSoFar
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import ListScreen
-from ctxtui.tui.widgets.line_edit import LineEdit
-from ctxtui.tui.widgets.prompt_line import PromptLine, Question
+from ctxtui.tui.lists.list_screen import ListScreen, OrderRows
+from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.lists.costs.stats import StatRow
 from ctxtui.views.text import safe_text
@@ -44,13 +40,6 @@ _WIDE: Final = 120
 _AROUND: Final = 9
 """Cells of the rule beside what it says."""
 _CHANGES: Final = "a day, client-version=, policy=, compressor=, tag="
-
-
-class NextStatsOrder(Command):
-    """Order by the next column."""
-
-    name, keys, label, group = "order of the rows", ("S",), "order", "lists"
-    run = Act(lambda: StatsScreen, lambda screen: screen.next_order())
 
 
 class NextWay(Command):
@@ -129,8 +118,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
 class StatsScreen(ListScreen[StatRow, WorstMiss]):
     """The stats that `source` makes. Sessions that are not read yet are taken in as they are."""
 
-    commands = (NextWay, WayBefore, NextAge, CompareByChange, NextStatsOrder)
-    DEFAULT_CSS = "StatsScreen #prompt { display: none; }"
+    commands = (NextWay, WayBefore, NextAge, CompareByChange, OrderRows)
     heading, none, again = "stats", view.NONE_YET, 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 
@@ -138,13 +126,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         self._source = source
         self._last: StatsSoFar | None = None
         self._way = self._age = 0
-        self._edit = LineEdit(id="prompt")
-        self._prompt = PromptLine(self._edit, self._asking, self._asked)
         super().__init__()
-
-    def below(self) -> Iterable[Widget]:
-        """The line on which a change is asked for."""
-        yield self._edit
 
     @property
     def by(self) -> str:
@@ -242,7 +224,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def ask_change(self) -> None:
         """Ask for a change in the user's words."""
-        self._prompt.ask(
+        self.prompt.ask(
             Question([Span("before and after: ", "accent")], self._compare_by, right=[Span(_CHANGES, "faint")])
         )
 
@@ -255,22 +237,6 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             self.said.say([Span(f"{error.message}: {_CHANGES}", "warn")])
         else:
             self.compare(text.strip())
-
-    def _asking(self) -> None:
-        self._edit.display = True
-        self._edit.focus()
-
-    def _asked(self) -> None:
-        self._edit.display = False
-        self.pane.focus()
-
-    @on(LineEdit.Submitted, "#prompt")
-    def _answered(self) -> None:
-        self._prompt.submit(self._edit.text)
-
-    @on(LineEdit.Left, "#prompt")
-    def _unanswered(self) -> None:
-        self._prompt.cancel()
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """The sums behind the figures of the whole."""

@@ -10,18 +10,11 @@ from ctxtui.analysis.money.tool_ledger import LedgerTool
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.ledger_worker import LedgerMaker, LedgerSoFar
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import ListScreen
+from ctxtui.tui.lists.list_screen import ListScreen, OrderRows
 from ctxtui.views.lists.costs import tool_ledger as view
 from ctxtui.views.lists.costs.tool_ledger import LedgerRow
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
-
-
-class NextLedgerOrder(Command):
-    """Order by the next column: what definitions cost, take, how often they were carried, called, and when."""
-
-    name, keys, label, group = "order of the tools", ("S",), "order", "lists"
-    run = Act(lambda: LedgerScreen, lambda screen: screen.next_order())
 
 
 class EveryTool(Command):
@@ -34,7 +27,7 @@ class EveryTool(Command):
 class LedgerScreen(ListScreen[LedgerRow, None]):
     """The ledger, which `source` makes. Sessions that are not read yet are taken in as they are."""
 
-    commands = (NextLedgerOrder, EveryTool)
+    commands = (OrderRows, EveryTool)
     heading, none, again = "tools of all sessions", "No session has a tool of an MCP server; t lists every tool.", 2.0
     working: ClassVar[Spans] = (Span("looking into every session …", "dim"),)
 

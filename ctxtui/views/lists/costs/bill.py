@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, EDITS, MODEL, TTL, UNKNOWN, Missed
@@ -17,7 +17,7 @@ from ctxtui.analysis.money.bill import (
     Bill,
 )
 from ctxtui.analysis.money.savings import Cure
-from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
+from ctxtui.analysis.money.spending import ATTACHED, CONVERSATION, NOT_RECORDED, SpendingRow
 from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.session_events import duration, thousands
@@ -37,6 +37,7 @@ CURES_SHOWN: Final = 4
 TOOLS_SHOWN: Final = 5
 
 _NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
+_REST: Final = _NO_TOOLS | {NOT_RECORDED, ATTACHED}
 _CAUSES: Final = {
     TTL: "after a pause",
     MODEL: "at a change of model",
@@ -48,9 +49,9 @@ _CAUSES: Final = {
 
 
 def rewrite_lines(what: Statement) -> list[BillLine]:
-    """The dearest rewrites, each leading to its call."""
+    """The dearest rewrites."""
     found = dearest(what.bill.rewrites)[:REWRITES_SHOWN]
-    return [BillLine(_rewrite(one), (one.thread, one.number), sum_of_rewrite(one)) for one in found]
+    return [BillLine(_rewrite(one), sum_of_rewrite(one)) for one in found]
 
 
 def sum_of_rewrite(one: Missed) -> str:
@@ -116,25 +117,39 @@ _BLOCKS: Final[Table[Dear]] = Table(
 def tool_lines(what: Statement, room: int) -> list[BillLine]:
     """The dearest tools: definitions, calls and results as input."""
     rows = [row for row in what.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
+    table = spending_table(rows, what.bill.usd)
+    return [BillLine(table.draw(row, room), sums.share_of_money(row.usd, what.bill.usd)) for row in rows]
+
+
+def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[SpendingRow]:
+    """The table of what `rows` cost, of the `whole` bill."""
     most = max((row.usd or 0.0 for row in rows), default=0.0)
-    whole, sign = what.bill.usd or 0.0, CATEGORY[INDEX["tool_call"]]
 
-    def share(row: SpendingRow, _: int) -> list[Span]:
-        return [Span(numbers.share((row.usd or 0.0) / whole) if whole else "", "dim"), Span(" ")]
+    def sign(row: SpendingRow) -> Span:
+        if row.name in _REST:
+            return Span(" ", "cat-call")
+        return CATEGORY[INDEX.get(row.name.replace(" ", "_"), INDEX["tool_call"])].span
 
-    table: Table[SpendingRow] = Table(
+    def name(row: SpendingRow, room: int) -> list[Span]:
+        return [sign(row), Span(f" {safe_text.one_line(row.name)}", "ink")]
+
+    def share(row: SpendingRow, _: int) -> Span:
+        return Span(numbers.share((row.usd or 0.0) / whole) if whole else "", "dim")
+
+    def bar(row: SpendingRow, room: int) -> Span:
+        return Span(bars.line(row.usd or 0.0, most, room), sign(row).style)
+
+    def sum_(row: SpendingRow) -> str:
+        return sums.share_of_money(row.usd, whole)
+
+    return Table(
         (
-            Column("", 1, lambda row, _: sign.span, gap=1),
-            Column("", 30, lambda row, _: Span(safe_text.one_line(row.name), "ink"), "left", gap=1),
-            Column("", 9, share),
-            Column(
-                "", 20, lambda row, room: Span(bars.line(row.usd or 0.0, most, room), "cat-call"), "left", from_width=84
-            ),
-            Column("", 10, lambda row, _: _money(row.usd)),
-        ),
-        mark=0,
+            Column("name", 0, name, "left", gap=1),
+            Column("share", 9, share, sum=sum_),
+            Column("", 24, bar, "left", gap=2, from_width=84),
+            Column("cost", 10, lambda row, _: _money(row.usd), sort=lambda row: row.usd or 0.0, sum=sum_),
+        )
     )
-    return [BillLine(table.draw(row, room), sum=sums.share_of_money(row.usd, what.bill.usd)) for row in rows]
 
 
 def cure_lines(what: Statement) -> list[BillLine]:
@@ -142,7 +157,6 @@ def cure_lines(what: Statement) -> list[BillLine]:
     found = [
         BillLine(
             [Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")],
-            (cure.thread, cure.call) if cure.call else None,
             sums.share_of_money(cure.saves, what.bill.usd),
         )
         for cure in worthwhile(what)[:CURES_SHOWN]
@@ -200,11 +214,29 @@ def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, 
     if what.ahead:
         yield (
             "from here on",
-            advice.note(what.ahead) + ("" if name else "; H stages one"),
+            advice.note(what.ahead),
             [BillLine(spans, sum=said) for spans, said in advice.lines(what.ahead, name)],
         )
     if times := time_lines(what):
         yield "time", "medians", times
+
+
+LINES: Final[Table[BillLine]] = Table(
+    (Column("", 0, lambda row, _: row.spans, "left", sum=lambda row: row.sum),), mark=1, tail=0
+)
+"""Lines that are drawn already, as rows."""
+
+
+def overview(what: Statement, room: int) -> list[BillLine]:
+    """The lines of the total: its parts, the dearest blocks, how long calls took."""
+    out = part_lines(what, room)
+    for title, note, lines in (
+        ("dearest blocks", "what carrying each has cost", block_lines(what, room) if what.bill.usd is not None else []),
+        ("time", "medians", time_lines(what)),
+    ):
+        if lines:
+            out += [BillLine([]), BillLine([Span(f" {title}", "accent bold"), Span(f"  {note}", "faint")]), *lines]
+    return out
 
 
 LABEL: Final = "list price"
@@ -305,11 +337,12 @@ def head(what: Statement) -> list[Span]:
     more += f" · {copied:,} copied by ctxtui from another session" if copied else ""
     usd = numbers.least(what.bill.usd, what.bill.at_least)
     if not what.subscription:
-        return [Span(f" {usd}", "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
+        return [Span(" "), Span(usd, "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
     tokens = sum(c.usage.input + c.output for c in what.calls if c.usage)
     share = f" · peak {numbers.share(what.peak / what.window, 0)} of the window" if what.window else ""
     return [
-        Span(f" {numbers.least_tokens(tokens, what.bill.partial > 0)}", "ink bold"),
+        Span(" "),
+        Span(numbers.least_tokens(tokens, what.bill.partial > 0), "ink bold"),
         Span(f" tokens{share}", "ink"),
         Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
     ]

@@ -43,11 +43,9 @@ _STYLE: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: "cat-
 
 
 class BillLine(NamedTuple):
-    """One line: its spans, the call (thread, number from 1) that it leads to, if any, and what its figures are made
-    of."""
+    """One line: its spans, and what its figures are made of."""
 
     spans: list[Span]
-    call: tuple[str, int] | None = None
     sum: str = ""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
 from ctxtui.analysis.content.block_weights import Weight, weights
@@ -57,6 +58,18 @@ def sum_of_total(rows: Sequence[HeavyBlock]) -> str:
     return sums.added(sum(carried), "carried", carried, "blocks")
 
 
+def could_go(rows: Sequence[HeavyBlock]) -> list[Span]:
+    """What stale blocks take, for the rule."""
+    tokens = sum(row.weight.tokens for row in rows)
+    return [Span(numbers.tokens(tokens), "ink bold"), Span(" could go", "dim")] if rows else []
+
+
+def sum_of_tokens(rows: Sequence[HeavyBlock]) -> str:
+    """The same, as a sum."""
+    tokens = [row.weight.tokens for row in rows]
+    return sums.added(sum(tokens), "tokens", tokens, "blocks")
+
+
 def _alike(rows: Sequence[HeavyBlock]) -> str | None:
     """How cacheable all `rows` are ("": not known of any), None where they differ: a column that says the same in
     every row says nothing."""
@@ -78,6 +91,16 @@ def table(say: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Tab
     }
     figures = [column for column in _FIGURES if column.name not in left_out]
     return Table((Column("  block", 0, words, "left", least=6), *figures))
+
+
+def stale_table(say: Callable[[int], Preview], rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
+    """The table of stale results: each with why it is one."""
+    made = table(say, rows)
+    kept = (one for one in made.columns if one.name in {"  block", "tokens", "calls", "stale"})
+    return replace(
+        made,
+        columns=tuple(replace(one, width=_REASON, from_width=0) if one.name == "stale" else one for one in kept),
+    )
 
 
 def _tokens(count: int, bold: int) -> Span:

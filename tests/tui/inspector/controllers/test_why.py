@@ -1,4 +1,4 @@
-"""Why the context is so big, on the screen: the line, the way there, and the cut with one key."""
+"""Why the context is so big, on the screen: the line, the way there, and the safe cut that it names."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from threading import Event
 
 import pytest
 
+from ctxtui.curation.policies.risk import loses_text
 from ctxtui.curation.price.advice import Advice
 from ctxtui.services.editing.policy_proposals import Proposals
 from ctxtui.tui.inspector.controllers import why
 from ctxtui.tui.inspector.controllers.why import WhyController
+from ctxtui.tui.inspector.reasons import KEY
 from tests.tui.inspector.test_inspector import opened, text, until
+from tests.tui.lists.test_advice import results
 from tests.views.inspector.test_why_so_big import reads
 
 ROOT = Path(__file__).resolve().parents[4]
 
 
-async def test_the_line_says_why_goes_there_and_stages_the_cut() -> None:
+async def test_the_line_says_why_and_goes_there() -> None:
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert "results" in text(screen).splitlines()[1]
@@ -36,19 +39,40 @@ async def test_the_line_says_why_goes_there_and_stages_the_cut() -> None:
         assert screen.panels.transcript.has_focus, "the heaviest block, as no cut is known yet"
         owner._rested()
         await until(pilot, lambda: reasons.subject is not None)
-        await pilot.pause(0.05)
-        await pilot.press("Q")
-        await pilot.pause(0.1)
-        assert reasons.cut is not None and screen.edits.overlay is not None
-        assert [edit.id for edit in screen.edits.overlay.staged] == [edit.id for edit in reasons.cut.edits]
+        assert reasons.cut is None and KEY not in text(screen).splitlines()[1], "nothing that frees tokens is safe here"
 
 
-async def test_a_cut_of_other_edits_is_not_shown() -> None:
-    async with opened(reads().session) as (screen, pilot):
+async def test_a_safe_cut_is_named_and_gone_to() -> None:
+    async with opened(results()) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await until(pilot, lambda: screen.edits.editable())
         owner._rested()
-        await until(pilot, lambda: "frees" in text(screen).splitlines()[1] or "Q: cut" in text(screen).splitlines()[1])
+        await until(pilot, lambda: reasons.subject is not None)
+        await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
+        scene = screen.panels.scene
+        assert reasons.cut is not None and scene is not None
+        assert not loses_text(screen.edits.context_of(scene), reasons.cut.edits)
+        await pilot.press("shift+tab", "enter")
+        await until(pilot, lambda: "lists what would help" in text(screen))
+        assert screen.panels.transcript.has_focus, "the first block of the cut"
+
+
+async def test_a_cut_that_loses_text_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctxtui.curation.policies.risk.loses_text", lambda context, edits: True)
+    async with opened(results()) as (screen, pilot):
+        reasons = screen.panels.reasons
+        await until(pilot, lambda: screen.edits.editable())
+        screen.owner(WhyController)._rested()
+        await until(pilot, lambda: reasons.subject is not None)
+        assert reasons.cut is None and KEY not in text(screen).splitlines()[1]
+
+
+async def test_a_cut_of_other_edits_is_not_shown() -> None:
+    async with opened(results()) as (screen, pilot):
+        reasons, owner = screen.panels.reasons, screen.owner(WhyController)
+        await until(pilot, lambda: screen.edits.editable())
+        owner._rested()
+        await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
         said, subject = text(screen).splitlines()[1], reasons.subject
         await pilot.press("d")
         await until(pilot, lambda: "looking again" in text(screen).splitlines()[1] or reasons.subject != subject)
@@ -60,16 +84,13 @@ async def test_a_cut_of_other_edits_is_not_shown() -> None:
 
 
 async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
-    async with opened(reads().session, live=True) as (screen, pilot):
+    async with opened(results(), live=True) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert screen.state.live
         await until(pilot, lambda: screen.edits.editable())
         owner._rested()
         await until(pilot, lambda: reasons.subject is not None)
-        await pilot.press("Q")
-        await pilot.pause(0.1)
-        assert reasons.cut is not None and screen.edits.overlay is not None
-        assert [edit.id for edit in screen.edits.overlay.staged] == [edit.id for edit in reasons.cut.edits]
+        assert reasons.cut is not None
 
 
 async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +117,7 @@ async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch:
         assert screen.edits.overlay is not None and screen.edits.overlay.staged
 
 
-async def test_among_very_many_blocks_it_is_looked_for_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_among_very_many_blocks_it_is_not_looked_for_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(why, "_UNASKED", 3)
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
@@ -104,19 +125,17 @@ async def test_among_very_many_blocks_it_is_looked_for_when_asked(monkeypatch: p
         owner._rested()
         await until(pilot, lambda: reasons.groups is not None)
         assert owner._looking is None and reasons.subject is None
-        await pilot.press("Q")
-        await until(pilot, lambda: "the cheapest cut is looked for now" in text(screen) or reasons.cut is not None)
-        await until(pilot, lambda: reasons.cut is not None)
-        await pilot.press("Q")
-        await pilot.pause(0.1)
-        assert screen.edits.overlay is not None and screen.edits.overlay.staged
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: "what it does" in text(pilot.app.screen))  # type: ignore[arg-type]
 
 
 _SEARCHES = """
 import asyncio, sys, threading
 from tests.tui.inspector.test_inspector import opened, until
+from tests.tui.lists.test_advice import results
 from tests.views.inspector.test_why_so_big import reads
 from ctxtui.tui.inspector.controllers.why import WhyController
+from ctxtui.tui.inspector.reasons import KEY
 
 HEAVY = ("ctxtui.services.editing.policy_proposals", "ctxtui.analysis.content.heavy_groups")
 found = {}
