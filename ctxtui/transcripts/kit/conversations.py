@@ -203,11 +203,11 @@ class Conversations:
         return None
 
     def _summed_up(self, items: Sequence[Item], front: tuple[str, ...]) -> Conversation | None:
-        """The conversation of the call before, where the client made the model use a certain tool and a request under
-        the same front begins with words of that tool's arguments: so an agent puts a summary in its history's
-        place."""
+        """The conversation of the call before, where the client made the model use a certain tool and a request begins
+        with words of that tool's arguments, under the same front or without the tools that were there for that: so an
+        agent puts a summary in its history's place."""
         asked = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
-        if self.last is None or asked is None or not front or self.last[0].front != front:
+        if self.last is None or asked is None or not front or not set(front) <= set(self.last[0].front):
             return None
         one, call = self.last
         words = read(asked).text if _forced(call) else ""

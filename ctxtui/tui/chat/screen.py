@@ -28,7 +28,7 @@ from ctxtui.tui.chat.start_pane import StartPane
 from ctxtui.tui.chat.state import ChatState
 from ctxtui.tui.chat.talk_edit import TalkEdit
 from ctxtui.tui.chat.turn import TurnController
-from ctxtui.tui.commands import EVERYWHERE, Command, bindings
+from ctxtui.tui.commands import EVERYWHERE, Command, bindings, moved
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.fork import ForksController
@@ -58,7 +58,7 @@ class ChatScreen(SessionScreen):
     """Shows the chat that `source` hosts. `pager` is the user's setting."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*CHAT_KEYS, *EVERYWHERE)
-    BINDINGS = bindings(CHAT_KEYS)
+    BINDINGS = [*bindings(CHAT_KEYS), *moved.bindings(CHAT_KEYS)]
     first_keys = (ReleaseHeld, AnswerTool, EnterTalk, HoldNext, EditMessage)
 
     def __init__(self, source: ChatSource, *, pager: str = "") -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+from textual.binding import Binding, BindingType
+
+from ctxtui.tui.commands.command import Command
 
 PALETTE: Final = "palette (`^p`)"
 
@@ -44,7 +49,8 @@ MOVED: Final[tuple[tuple[str, str, str], ...]] = (
     ("T", "stats of all sessions (Home)", "`$`"),
     ("$", "sort by cost (Home)", PALETTE),
     ("A", "tools of all sessions (Home)", PALETTE),
-    ("s", "sort by next column (Home), order of a list", "`S`"),
+    ("s", "sort by next column (Home)", "`S`"),
+    ("s", "order by next column (lists)", "`S`"),
     ("S", "reverse order (Home)", PALETTE),
     ("I", "import session (Home)", PALETTE),
     ("e", "export session (Home)", "`^e`"),
@@ -72,6 +78,28 @@ MOVED: Final[tuple[tuple[str, str, str], ...]] = (
     ("k", "keep literal in the summary (what it breaks)", "`⏎`"),
 )
 """Key, name of its command (with the screen, but in the inspector), how it is reached now."""
+_NAMES: Final = {
+    "&": "ampersand",
+    "'": "apostrophe",
+    '"': "quotation_mark",
+    "#": "number_sign",
+    "(": "left_parenthesis",
+    "+": "plus",
+    ",": "comma",
+    ".": "full_stop",
+    "{": "left_curly_bracket",
+    "}": "right_curly_bracket",
+    "<": "less_than_sign",
+    ">": "greater_than_sign",
+}
+"""What Textual calls keys that are a sign."""
+
+
+def bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
+    """The keys that `commands` leave free, or need for some time only, each to say where its old command is."""
+    used = {key for command in commands if not command.key_needs for key in command.keys}
+    keys = {old: _NAMES.get(old, old.replace("^", "ctrl+")) for old, name, _ in MOVED if not name.endswith(")")}
+    return [Binding(key, f"moved({old!r})", show=False) for old, key in keys.items() if key not in used]
 
 
 def now(key: str) -> str:

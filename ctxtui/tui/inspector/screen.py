@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 from ctxtui.core.edit import Edit
 from ctxtui.services.session_source import SessionSource
-from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, key_text, moved, offered
+from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, moved, offered
 from ctxtui.tui.commands.situation import (
     ASKING,
     BLOCK,
@@ -227,11 +227,9 @@ class SessionScreen(StillScreen, Commanded):
         """The opened residual takes lines."""
         self.state.show()
 
-    def on_key(self, event: events.Key) -> None:
+    def action_moved(self, key: str) -> None:
         """A key that did something before 1.0, and nothing now, says where that is."""
-        key = key_text(event.key)
-        if event.key not in self.active_bindings and (told := moved.now(key)):
-            self.line.say([Span(key, "accent bold"), Span(f" moved · {told}", "ink")])
+        self.line.say([Span(key, "accent bold"), Span(f" moved · {moved.now(key)}", "ink")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""
@@ -353,7 +351,7 @@ class InspectorScreen(SessionScreen):
     followed at once."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*RECORDED, *EVERYWHERE)
-    BINDINGS = bindings(RECORDED)
+    BINDINGS = [*bindings(RECORDED), *moved.bindings(RECORDED)]
     first_keys = (DecideRequest,)
 
     def __init__(self, source: SessionSource, *, pager: str = "", follow: bool = True) -> None:

@@ -46,7 +46,7 @@ async def said(pilot: Pilot[None], words: str) -> None:
 
 async def test_a_hit_is_listed_and_opened(recorded: Path) -> None:
     async with make_app(None, Settings()).run_test(size=(120, 40)) as pilot:
-        await pilot.press("f")
+        await pilot.press("ctrl+f")
         assert isinstance(pilot.app.screen, FindScreen)
         await pilot.press(*"compute_context", "enter")
         await said(pilot, "4 blocks in ")

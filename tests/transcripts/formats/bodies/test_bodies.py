@@ -236,8 +236,8 @@ def test_requests_that_a_stand_in_answers_with_one_id_are_all_told_and_copies_ar
     assert [len(kinds(session, call.raw_head)) for call in calls] == [2, 6]
 
 
-@pytest.mark.parametrize("forced", [True, False])
-def test_a_conversation_that_was_made_to_sum_itself_up_goes_on_from_its_summary(forced: bool) -> None:
+@pytest.mark.parametrize(("forced", "own_tool"), [(True, False), (True, True), (False, False), (False, True)])
+def test_a_conversation_that_was_made_to_sum_itself_up_goes_on_from_its_summary(forced: bool, own_tool: bool) -> None:
     summary = "The hero trained for eight turns, has two friends and wants to run in the debut race."
 
     def line(n: int, said: list[Any], made: dict[str, Any], **asked: Any) -> str:
@@ -249,7 +249,9 @@ def test_a_conversation_that_was_made_to_sum_itself_up_goes_on_from_its_summary(
     def use(name: str, **given: str) -> dict[str, Any]:
         return {"type": "tool_use", "id": f"toolu_01{name}", "name": name, "input": given}
 
-    choice = {"tool_choice": {"type": "tool", "name": "sum_up"}} if forced else {}
+    choice: dict[str, Any] = {"tool_choice": {"type": "tool", "name": "sum_up"}} if forced else {}
+    if own_tool:  # the tool is there only when it is to be used
+        choice["tools"] = [{"name": "sum_up", "input_schema": {"type": "object"}}]
     asked = {"role": "user", "content": "Turn 1: what is pressed?"}
     begun = [{"role": "user", "content": f"What happened so far.\n\n{summary}"}]
     lines = [
