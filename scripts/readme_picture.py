@@ -1,4 +1,4 @@
-"""Draws docs/inspector.png, the README's picture: the Inspector on a shipped sample.
+"""Draws the pictures of the README: what the first screens show of a shipped sample.
 
 python scripts/readme_picture.py
 """
@@ -9,25 +9,36 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 REPO = Path(__file__).parent.parent
 sys.path[:0] = [str(REPO), str(REPO / "scripts")]
 
-SAMPLE = REPO / "sessions" / "1-pineapple-evolve.jsonl"
-KEYS = ("up", "up", "enter")
+SAMPLE: Final = "sessions/1-pineapple-evolve.jsonl"
+PICTURES: Final = {
+    "inspector": ("up", "up", "enter"),
+    "misses": ("c",),
+    "advice": ("exclamation_mark",),
+    "edits": ("up", "up", "up", "d"),
+    "request": ("up", "up", "up", "d", "O", "tab"),
+}
+"""The keys that lead to each picture, ``docs/NAME.png``."""
 
 
 def main() -> None:
-    """Open the sample in a home of its own and draw what is on the screen."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(CTXTUI_HOME=folder, COLORTERM="truecolor", TERM="xterm-256color", TEXTUAL_ANIMATIONS="none")
-        from picture import shoot
+    """Open the sample in a home of its own for each and draw what is on the screen."""
+    os.chdir(REPO)
+    for name, keys in PICTURES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            told = {"CTXTUI_HOME": folder, "COLORTERM": "truecolor", "TERM": "xterm-256color"}
+            os.environ.update(told, TEXTUAL_ANIMATIONS="none")
+            from picture import shoot
 
-        from ctxtui.services.config.config import load
-        from ctxtui.tui.start import make_app
+            from ctxtui.services.config.config import load
+            from ctxtui.tui.start import make_app
 
-        app = make_app(str(SAMPLE), load(env={}).settings)
-        shoot(app, (120, 40), list(KEYS), REPO / "docs" / "inspector.png", wait=3.0)
+            app = make_app(SAMPLE, load(env={}).settings)
+            shoot(app, (120, 40), list(keys), REPO / "docs" / f"{name}.png", wait=6.0)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def screen_commands() -> dict[str, tuple[type[Command], ...]]:
     while pages:
         page = pages.pop()
         pages += page.__subclasses__()
-        if page.commands:
+        if page.commands and page.__module__.startswith(lists.__name__):
             name = getattr(page, "heading", "") or page.__name__.removesuffix("Screen").lower()
             found.setdefault(name, page.commands)
     return found

@@ -98,7 +98,9 @@ def test_a_screen_on_a_full_disk_shows_what_there_is_and_says_what_it_cannot_kee
         else:
             seen(screen, "sessions")
             seen(screen, "composition at peak")
-            os.write(terminal.fd, b"I")
+            os.write(terminal.fd, b"\x10")
+            seen(screen, "commands")
+            os.write(terminal.fd, b"import session\r")
             seen(screen, "✗ refused: ")
             seen(screen, "full")
         os.write(terminal.fd, b"q")

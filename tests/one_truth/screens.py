@@ -27,7 +27,8 @@ _BUSY: Final = re.compile(
     re.MULTILINE,
 )
 """What the header and the rules of lists say while something is worked out; rows may hold any words."""
-LISTS: Final = {"misses": "c", "bill": "dollar_sign", "threads": "T", "heaviest": "W"}
+LISTS: Final = {"misses": "c", "bill": "dollar_sign", "threads": "", "heaviest": "W"}
+"""The key that opens each; the palette does where there is none."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ async def painted(path: Path, home: bool) -> Painted:
         await worked_out(screen, pilot)
         text["inspector"] = await steady(app, pilot)
         for name, key in LISTS.items():
-            await pilot.press(key)
+            if key:
+                await pilot.press(key)
+            else:
+                await screen.run_action("command('ShowThreads')")
             text[name] = await steady(app, pilot)
             await pilot.press("escape")
     return Painted(text)

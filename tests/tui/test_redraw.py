@@ -34,7 +34,7 @@ def test_all_of_the_screen_is_shown_again(tmp_path: Path, way: str) -> None:
     os.utime(recording, (1.7e9, 1.7e9))
     with run(home, str(recording), cwd=cwd, size=size) as terminal:
         screen = Screen(terminal, size)
-        screen.wait("transcript", "this call", "Q: cut")
+        screen.wait("transcript", "this call", "saves 86 %")
         terminal.type(b"\x1b[A\x1b[B")
         before = screen.wait("transcript")
         if way == "ctrl+l":

@@ -76,11 +76,11 @@ class Evidence:
             case "thinking stripped":
                 far = next((r.by for r in forecast.outcome.reasons if r.kind == LOOKBACK), None)
                 reach = f"; what is left of it lies {far:.0f} positions beyond the lookback" if far else ""
-                return f"a person spoke, so the thinking before was taken out{reach}"
+                return f"a new user message, so the provider dropped the earlier thinking{reach}"
             case "edits":
                 shared = self._tree.common(forecast.base.sent_head, call.sent_head)
                 at = self._tree[shared].depth + 1
-                return f"edits were applied or taken back, so that the requests part at block {at}"
+                return f"edits were applied or taken back: the requests differ from block {at} on"
             case "content":
                 shared = self._tree.common(forecast.base.sent_head, call.sent_head)
                 return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"

@@ -236,7 +236,7 @@ class TotalScreen(StatementList[BillLine]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """The sum behind the total."""
-        return {ROW: f"{bill.sum_of_all(self.what)}."} if self.what is not None else {}
+        return {ROW: bill.sum_of_overview(self.what)} if self.what is not None else {}
 
     def show_advice(self) -> None:
         """To the list of advice."""

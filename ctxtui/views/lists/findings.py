@@ -131,8 +131,8 @@ def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list
     """All that is known of one: the whole sentence, the cure, its price, and what it would have saved."""
     wrap = max(20, room - 2)
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
-    out += [[Span(" cure: " if n == 0 else "       ", "dim"), Span(text, "ink")]
-            for n, text in enumerate(safe_text.wrap(cure(one.finding), wrap - 7))]  # fmt: skip
+    out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text, "ink")]
+            for n, text in enumerate(safe_text.wrap(cure(one.finding), wrap - 6))]  # fmt: skip
     rest = [*price_lines(one, what)]
     if one.finding.setting and one.finding.setting != one.finding.cure:
         rest.append([Span(f" {one.finding.setting}", "dim")])
@@ -210,4 +210,4 @@ def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
 def not_told(what: FindingsData, room: int) -> Iterator[Spans]:
     """What nothing is proposed for, and why."""
     for lacking in what.lacks:
-        yield from wrapped([Span(f" not told: {lacking}", "dim")], room, 2)
+        yield from wrapped([Span(f" not offered: {lacking}", "dim")], room, 2)

@@ -78,7 +78,7 @@ def what_of(one: Missed) -> Spans:
         return [sign.span, Span(f" {safe_text.one_line(one.new.label, 120)}", "dim")]
     if one.cause == STRIPPED:
         # The cause's column says the rest; why it was is told below the list.
-        return [Span("earlier thinking was taken out", "dim")]
+        return [Span("earlier thinking dropped", "dim")]
     told = one.what or one.evidence or "part of what the cache held was not read"
     return [Span(safe_text.one_line(told, 200), "dim")]
 
@@ -220,9 +220,9 @@ def detail(one: Missed, every: Sequence[Missed], room: int, height: int) -> list
     if told:
         foot.append([])
         money = [Span("  such misses: ", "dim"), Span(numbers.money(saved), "warn bold")] if saved else []
-        lead = [Span(" ● ", "ok"), Span("cure  ", "ink bold")]
-        lines = safe_text.wrap(told, max(10, room - 10 - width(money)))
-        foot += [[*(lead if n == 0 else [Span(" " * 9)]), Span(line, "ink")] for n, line in enumerate(lines)]
+        lead = [Span(" ● ", "ok"), Span("fix  ", "ink bold")]
+        lines = safe_text.wrap(told, max(10, room - 9 - width(money)))
+        foot += [[*(lead if n == 0 else [Span(" " * 8)]), Span(line, "ink")] for n, line in enumerate(lines)]
         foot[-1] = [*foot[-1], *money]
     free = height - len(out) - len(foot)
     if one.old is not None and one.new is not None and free > 3 and one.old.words != one.new.words:

@@ -249,7 +249,7 @@ def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
     staging, wide = what.staging, room >= _WIDE
     ok, warn = MARK["ok"].span, MARK["warning"].span
     if not staging.applied.refused and staging.applied.touched:
-        yield _legal(ok, f" for {what.dialect.replace('_', ' ')}" if wide else "", staging.repairs, room)
+        yield _accepted(ok, what.dialect.replace("_", " ") if wide else "", staging.repairs, room)
     if what.thinking_lost:
         words = f" {numbers.tokens(what.thinking_lost)} of thinking is lost{' with it' if wide else ''}"
         yield _fit([Span(" "), warn, Span(words, "ink")], room)
@@ -265,11 +265,12 @@ def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
         yield _fit([Span(" "), Span("z", "faint"), Span(f" {edits(what.asleep)} asleep: {why}", "dim")], room)
 
 
-def _legal(ok: Span, where: str, repairs: int, room: int) -> Spans:
-    """That the provider takes it, and how many blocks go so that it does."""
-    count = f"{repairs:,} repair{'' if repairs == 1 else 's'}"
-    more = [Span(f"{'' if where else ','} with {count} ", "dim"), Span("✗", "dim")]
-    return _fit([Span(" "), ok, Span(" legal", "ok"), Span(where, "dim"), *(more if repairs else [])], room)
+def _accepted(ok: Span, whom: str, repairs: int, room: int) -> Spans:
+    """That the provider (`whom`: its API, "" where there is little room) takes it, and how many more blocks are removed
+    so that it does."""
+    blocks = f" block{'' if repairs == 1 else 's'} removed" if whom else " ✗"
+    more = [Span(f", {repairs:,} more{blocks}", "dim")] if repairs else []
+    return _fit([Span(" "), ok, Span(f" {whom} accepts it" if whom else " accepted", "ok"), *more], room)
 
 
 def _wrapped(sign: Span, text: str, room: int) -> Iterator[Spans]:

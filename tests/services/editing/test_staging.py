@@ -306,7 +306,7 @@ def test_the_pane_keeps_its_columns_apart_its_last_cell_free_and_its_sentences_w
     text = "\n".join(shown)
     assert re.search(r"\+\$0\.404 +−\$0\.011 +37", text)
     said = " ".join(text.split())
-    assert "16 later blocks quote" in said and "legal" in said and "1 repair ✗" in said
+    assert "16 later blocks quote" in said and "accept" in said and "1 more" in said
     assert re.search(r"frees +−\S+ +next(?: call)? \S+", text), "which of the two figures it is"
     nothing = tuple(MomentPrice(name, "", 0.0, 0.0, 0) for name in ("now", "at expiry", "next miss"))
     free = "\n".join(plain(line) for line in lines(replace(pane, moments=nothing), room, 40))

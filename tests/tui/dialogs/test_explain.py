@@ -63,7 +63,7 @@ async def test_every_sum_that_is_written_holds_and_is_of_figures_on_the_screen()
                 at(screen, "line of code")
                 await pilot.press("d")
                 await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
-                await until(pilot, lambda: "legal" in text(screen))
+                await until(pilot, lambda: "accept" in text(screen))
             await pilot.press("equals_sign")
             await pilot.pause()
             explain = pilot.app.screen

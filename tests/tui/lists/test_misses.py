@@ -52,7 +52,7 @@ def miss(number: int, cause: str, usd: float | None, **more: object) -> Missed:
 def test_what_is_said_of_stripped_thinking_fits_its_column(room: int) -> None:
     one = miss(9, STRIPPED, 1.8, evidence="a person spoke, so the thinking before was taken out; " + "more " * 20)
     row = plain(misses.table([one]).draw(one, room))
-    assert "earlier thinking was taken out" in row and "…" not in row and len(row) == room
+    assert "earlier thinking dropped" in row and "…" not in row and len(row) == room
 
 
 def told(one: Missed) -> str:
@@ -119,7 +119,7 @@ async def test_the_list_and_the_miss_under_the_cursor(size: tuple[int, int]) -> 
         await pilot.pause(0.1)
         text = shown(screen)
         assert "TTL 5m" in text and "87.5k" in text and "$1.86" in text
-        assert "had left lived 5m" in text and "cure" in text
+        assert "had left lived 5m" in text and "fix" in text
         await pilot.press("right_square_bracket")
         await pilot.pause(0.05)
         text = shown(screen)

@@ -406,8 +406,8 @@ def test_archived_sessions_are_listed_on_request() -> None:
 
 def test_status_shows_progress_only_while_reading() -> None:
     assert plain(status.status(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
-    assert plain(status.status(61, 61, True, ListOrder(1, False))) == "s sort: cost ↑ "
-    assert plain(status.status(41, 61, False, ListOrder())) == "s sort: age ↓ "
+    assert plain(status.status(61, 61, True, ListOrder(1, False))) == "S sort: cost ↑ "
+    assert plain(status.status(41, 61, False, ListOrder())) == "S sort: age ↓ "
 
 
 def test_an_empty_list_names_a_way_on() -> None:

@@ -25,10 +25,10 @@ from ctxtui.core.call import count_calls
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
-from ctxtui.views.lists.costs.bill_parts import BillLine, part_lines, shown_amounts
+from ctxtui.views.lists.costs.bill_parts import BillLine, footnotes, part_lines, shown_amounts
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, width
+from ctxtui.views.text.span import Span, plain, width
 from ctxtui.views.text.table import Column, Table
 
 REWRITES_SHOWN: Final = 5
@@ -202,7 +202,7 @@ def sections(what: Statement, room: int, name: str = "") -> Iterator[tuple[str, 
     """(title, note, lines) of each section that has something to say, for rows of `room` cells. What would help is told
     with its command line where the session's `name` is given."""
     if parts := part_lines(what, room):
-        yield "the bill", "", parts
+        yield "the bill", "", [*parts, *footnotes(what, room)]
     if what.bill.rewrites:
         yield "rewrites", "dearest first", rewrite_lines(what)
     if what.heaviest and what.bill.usd is not None:
@@ -239,6 +239,15 @@ def overview(what: Statement, room: int) -> list[BillLine]:
     return out
 
 
+def sum_of_overview(what: Statement) -> str:
+    """What the total is the sum of, with what its parts leave open."""
+    notes = [plain(line.spans).split(maxsplit=1) for line in footnotes(what, _WHOLE)]
+    told = [f"{'Residual' if sign == 'residual' else 'At least'}: {words}." for sign, words in notes]
+    return " ".join([f"{sum_of_all(what)}.", *told])
+
+
+_WHOLE: Final = 1_000
+"""Cells of a line that is not shortened."""
 LABEL: Final = "list price"
 WORTH: Final = 0.01
 """Share of the bill below which a cure is not worth naming, and USD: a cent."""

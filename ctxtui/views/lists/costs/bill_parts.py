@@ -82,6 +82,12 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
         calls = numbers.many(sum(bill.unpriced.values()), "call")
         found.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
+    return found
+
+
+def footnotes(what: Statement, room: int) -> list[BillLine]:
+    """What the residual comes to, and what answers that are not reported in full leave open."""
+    bill, found = what.bill, list[BillLine]()
     if said := of_residual(bill):
         fits = [words for words in said if cells.width(words) <= room - 15]
         told = " ".join(_sum_of_residual(*one) for one in ((bill.beyond, "more"), (bill.short, "less")) if one[0].calls)

@@ -67,7 +67,7 @@ async def test_a_dropped_result_takes_its_call_along_and_everything_tells_of_it(
         staging = screen.panels.staging
         assert staging is not None and staging.freed > 1000 and staging.repairs == 1
         shown = text(screen)
-        assert "prefix ends here" in shown and "frees" in shown and "legal" in shown and "with 1 repair" in shown
+        assert "prefix ends here" in shown and "frees" in shown and "accept" in shown and "1 more" in shown
         assert "1 edit" in shown and "edits only" not in shown and "→" in shown.splitlines()[0]
         assert f"−{(staging.freed) / 1000:.1f}k" in shown
         await pilot.press("d")
