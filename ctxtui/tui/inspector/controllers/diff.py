@@ -43,7 +43,7 @@ class DiffController(Controller):
         if self.marked is None or self.marked == here:
             self.marked = here if self.marked is None else None
             what = (
-                f"call {self.state.index + 1:,} is marked: go to another one and press D"
+                f"call {self.state.index + 1:,} is marked: go to another one, then the same command shows what differs"
                 if self.marked
                 else "no call marked"
             )

@@ -199,7 +199,7 @@ class Policies(Command):
 
 class OpenLab(Command):
     """The lab: this session, call by call, under other policies, cache strategies and models, without a model call:
-    contexts, cost, and what each would have risked. Enter opens a variant as a session, `a` stages its edits."""
+    contexts, cost, and what each would have risked. Enter opens a variant as a session, `A` stages its edits."""
 
     name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"
     sought = ("compare", "policies", "cheaper", "replay", "try", "model")
