@@ -149,4 +149,4 @@ def test_a_finding_that_proposes_nothing_says_why() -> None:
     _, told = offers(story.session)
     assert "old results: later blocks quote all of it" in told.lacks
     said = ["".join(span.text for span in line) for line in lines(told, "a.jsonl", 100)]
-    assert any("not offered: old results: later blocks quote all of it" in line for line in said)
+    assert any("left out: old results: later blocks quote all of it" in line for line in said)

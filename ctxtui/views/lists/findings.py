@@ -210,4 +210,4 @@ def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
 def not_told(what: FindingsData, room: int) -> Iterator[Spans]:
     """What nothing is proposed for, and why."""
     for lacking in what.lacks:
-        yield from wrapped([Span(f" not offered: {lacking}", "dim")], room, 2)
+        yield from wrapped([Span(f" left out: {lacking}", "dim")], room, 2)

@@ -53,4 +53,4 @@ def test_a_session_of_one_call_says_why_there_is_nothing(ctxtui: Run, tmp_path: 
     value = {"model": "claude-opus-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     path.write_text(json.dumps(value), encoding="utf-8")
     ran = ctxtui("findings", path)
-    assert ran.code == 0 and "Nothing found" in ran.out and "not told" in ran.out
+    assert ran.code == 0 and "Nothing found" in ran.out and "left out" in ran.out
