@@ -32,6 +32,8 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     horizon: int
     tag: PriceTag | None = None
     risk: Risk | None = None
+    loses_text: bool = False
+    """Whether words go that the model may need again."""
     rest: EditedCalls | None = None
     marks: tuple[Edit, ...] = ()
     proved: EditedCalls | None = None

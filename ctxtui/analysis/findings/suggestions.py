@@ -9,7 +9,7 @@ from msgspec import Struct
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.core.edit import Edit, Target
 from ctxtui.curation.context import Context
-from ctxtui.curation.policies.risk import loses_text
+from ctxtui.curation.policies.risk import Risk, only_tools_go
 from ctxtui.curation.price.advice import Advice
 
 
@@ -69,8 +69,11 @@ def suggestions(
     known = {(one.finding.policy,) for one in found}
     more = (one for one in advice if one.names not in known and one.tag.freed > staged)
     every = [
-        *(Suggestion(what=one, is_safe=not loses_text(context, one.stages)) for one in found),
-        *(Suggestion(what=one, is_safe=not loses_text(context, one.edits), staged=staged) for one in more),
+        *(Suggestion(what=one, is_safe=not one.loses_text) for one in found),
+        *(
+            Suggestion(what=one, is_safe=one.risk <= Risk.OUTSIDE or only_tools_go(context, one.edits), staged=staged)
+            for one in more
+        ),
     ]
     return sorted(every, key=lambda one: (not one.is_safe, -one.worth))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Final
 
@@ -81,7 +81,12 @@ def loses_text(context: Context, edits: Iterable[Edit]) -> bool:
 
 def _drops_tools(context: Context, edit: Edit) -> bool:
     found = [position for target in edit.targets if (position := context.find(target)) is not None]
-    return edit.kind == DROP and all(context.items[position].place.section == "tools" for position in found)
+    return edit.kind == DROP and bool(found) and all(context.items[at].place.section == "tools" for at in found)
+
+
+def only_tools_go(context: Context, edits: Sequence[Edit]) -> bool:
+    """Whether definitions of tools are dropped, and no other words go that the model may need again."""
+    return any(_drops_tools(context, edit) for edit in edits) and not loses_text(context, edits)
 
 
 def risk_of_one(context: Context, edit: Edit) -> Risk:

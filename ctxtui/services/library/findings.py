@@ -22,7 +22,7 @@ from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, static_end
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.policies.risk import risk_of
+from ctxtui.curation.policies.risk import loses_text, risk_of
 from ctxtui.curation.policies.safe_edits import empties
 from ctxtui.curation.price.advice import saved_over
 from ctxtui.curation.price.price_tag import PriceTag
@@ -168,6 +168,7 @@ class _Pricing(NamedTuple):
             horizon=self.horizon,
             tag=tag,
             risk=risk_of(here.context, finding.edits),
+            loses_text=loses_text(here.context, finding.edits),
             rest=self.whole.under(here, after, tag, since=number),
             proved=so_far,
             blocks=staged.blocks,

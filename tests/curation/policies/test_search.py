@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.edit import REVERT, Edit, make
+from ctxtui.core.edit import REVERT, Edit, Target, make
 from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, EXTERNALIZE, PIN, STRIP, SUMMARIZE, TRUNCATE
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
@@ -18,7 +18,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, proposed, run, run_all
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.curation.policies.risk import Risk, loses_text, only_tools_go, risk_of
 from ctxtui.curation.policies.search import Asking, Remedy, search, wish_of
 from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
 from ctxtui.services.recordings.open import load
@@ -176,6 +176,8 @@ def test_risks_are_told_by_what_goes() -> None:
     assert risk(SUMMARIZE, once, text="x") == Risk.SUMMARY
     assert risk(DROP, once) == Risk.GONE
     assert risk_of(context, []) == Risk.NOTHING and all(one.words for one in Risk)
+    gone = make(DROP, [Target("of no block here")], {})
+    assert loses_text(context, [gone]) and not only_tools_go(context, [gone]), "a block that went is no tool"
 
 
 # The policy that searches

@@ -110,11 +110,15 @@ async def test_findings_and_policies_stand_in_two_groups_and_none_twice() -> Non
         assert "what" in seen(pilot) and "frees  costs once  per call after  risk" in seen(pilot)
 
 
-async def test_what_is_safe_loses_no_text_and_the_line_above_the_panes_names_nothing_else() -> None:
+@pytest.mark.parametrize("staged", [False, True])
+async def test_what_is_safe_loses_no_text_and_the_line_above_the_panes_names_nothing_else(staged: bool) -> None:
     async with app_of(source(planted())).run_test(size=(120, 40)) as pilot:
         screen = pilot.app.screen
         assert isinstance(screen, InspectorScreen)
         await settled(screen, pilot)
+        if staged:  # the blocks that others are compared with are gone then
+            await pilot.press("W", "d", "down", "d", "escape")
+            await until(pilot, lambda: bool(screen.edits.overlay and screen.edits.overlay.staged))
         shown = await listed(screen, pilot)
         context = screen.edits.context_of(screen.panels.scene)  # type: ignore[arg-type]
         for row in shown.rows:
