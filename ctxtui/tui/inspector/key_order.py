@@ -11,6 +11,7 @@ from ctxtui.tui.commands.situation import ASKING, KEYED, MARKED, RUNNING, SEARCH
 from ctxtui.tui.inspector.commands import GoToCall, Home, LeaveOpen, NextCall, NextEvent, OpenBlock, ShowAll
 from ctxtui.tui.inspector.controllers.diff import DiffBefore
 from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, Undo, When
+from ctxtui.tui.inspector.controllers.export import ShowNext
 from ctxtui.tui.inspector.controllers.fork import TalkHere
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, Widen
 from ctxtui.tui.inspector.controllers.search import NextHit, Search, SearchExpression
@@ -30,7 +31,7 @@ MARKING: Final[tuple[type[Command], ...]] = (
 """What is done to marked blocks, before the key that is rid of them; without a key of a provider a model comes last."""
 WIDENING: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint)
 """What else is done with marks."""
-APPLYING: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks)
+APPLYING: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks, ShowNext)
 """What is done with staged edits."""
 _SPECIAL: Final[tuple[type[Command], ...]] = (NextHit, ShowAll)
 """What comes before all others, where it can be done at all."""
