@@ -118,7 +118,11 @@ class SearchController(Controller):
         return [Span(" .* " if self.regex else " / ", "accent bold")]
 
     def expression(self) -> None:
-        """A regular expression, or a plain text."""
+        """A regular expression, or a plain text; where nothing is being typed, the search begins with one."""
+        if not self.seeking:
+            self.regex = True
+            self.search()
+            return
         self.regex = not self.regex
         self.prompt.edit.lead = self._lead
         self._look_for(self.prompt.edit.text)
@@ -297,7 +301,6 @@ class SearchExpression(Command):
 
     name, keys, group = "search by regular expression", ("ctrl+x",), "searching"
     run = Act(SearchController, SearchController.expression)
-    key_needs = frozenset({SEEKING})
 
 
 SEARCH: tuple[type[Command], ...] = (Search, NextHit, PreviousHit, SearchExpression)

@@ -132,10 +132,8 @@ async def test_among_very_many_blocks_it_is_not_looked_for_unasked(monkeypatch: 
 _SEARCHES = """
 import asyncio, sys, threading
 from tests.tui.inspector.test_inspector import opened, until
-from tests.tui.lists.test_advice import results
 from tests.views.inspector.test_why_so_big import reads
 from ctxtui.tui.inspector.controllers.why import WhyController
-from ctxtui.tui.inspector.reasons import KEY
 
 HEAVY = ("ctxtui.services.editing.policy_proposals", "ctxtui.analysis.content.heavy_groups")
 found = {}
