@@ -29,6 +29,8 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
         from ctxtui.tui import key_page  # here: it imports every screen
 
         write(key_page.free_text() if free else key_page.text())
+    elif free:
+        raise click.UsageError("--free is of `ctxtui help keys --free`")
     elif not words:
         write(help_text().rstrip("\n"))
     elif words == ("commands",):

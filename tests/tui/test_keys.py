@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.commands import EVERYWHERE
 from ctxtui.tui.commands.command import Act, Commanded, Situation, key_text
 from ctxtui.tui.commands.moved import MOVED, now
+from ctxtui.tui.dialogs.command_palette import MatchingCommands
 from ctxtui.tui.dialogs.help import Help, rows
 from ctxtui.tui.home.commands import HOME
 from ctxtui.tui.home.screen import home_screen
@@ -105,14 +107,41 @@ def test_a_key_means_one_thing_everywhere() -> None:
         assert len({name.partition(" (")[0] for name in told}) == 1 or key in ONE_MEANING, (key, told)
 
 
-def test_every_key_that_left_is_found_in_the_palette_by_its_old_name() -> None:
-    every = [command for commands in screen_commands().values() for command in commands]
-    named = {command.name for command in every} | {word for command in every for word in command.sought}
-    for _, name, _ in MOVED:
-        if name in ("first row", "last row"):
-            continue  # keys of every pane, that stand in the help
-        old = name.partition(" (")[0].partition(",")[0]
-        assert any(old in each for each in named), name
+BEFORE = [
+    tuple(line.split("\t"))
+    for line in (Path(__file__).parent / "keys_before_1_0.txt").read_text(encoding="utf-8").splitlines()
+]
+"""Screen, key and name of every command that had a key before 1.0."""
+
+
+def found(screen: str, words: str) -> list[str]:
+    """What the palette of a screen finds."""
+    palette = MatchingCommands(screen_commands()[screen], "commands")
+    palette.reload = lambda *_, **__: None  # type: ignore[method-assign]
+    palette.search(words)
+    return [command.name for command in palette.found]
+
+
+def test_every_command_that_had_a_key_is_found_in_the_palette_by_its_old_name() -> None:
+    kept = ("Home", "the inspector", "a chat")
+    assert [name for screen, _, name in BEFORE if screen in kept and not found(screen, name)] == []
+
+
+def test_every_key_that_does_something_else_now_stands_in_the_table() -> None:
+    now_ = {(key_text(key), one.name) for every in screen_commands().values() for one in every for key in one.keys}
+    now_ |= {(key_text(key), one.name) for one in EVERYWHERE for key in one.keys}
+    moved = {(key, name.partition(" (")[0]) for key, name, _ in MOVED}
+    renamed = {"!": "findings", "$": "bill of the session", "W": "heaviest blocks, by tokens or carry"}
+    for screen, key, name in BEFORE:
+        stays = (key, name) in now_ or renamed.get(key) == name or key == "\u23ce"
+        assert stays or (key, name.partition(" (")[0]) in moved, (screen, key, name)
+
+
+def test_every_key_that_the_table_names_is_one_of_today() -> None:
+    used = {key_text(key) for every in screen_commands().values() for one in every for key in one.keys}
+    used |= {key_text(key) for one in EVERYWHERE for key in one.keys} | {"^home", "^end", "G", "g g"}
+    for key, name, way in MOVED:
+        assert set(re.findall(r"`([^`]+)`", way)) <= used, (key, name, way)
 
 
 def test_a_key_that_moved_says_where_it_is() -> None:

@@ -9,8 +9,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.losses import lifetime, lived
 from ctxtui.analysis.cache.misses import Misses, misses_of
+from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.content.skills import skills_of
 from ctxtui.analysis.context_window import context_window
@@ -32,6 +32,7 @@ from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, to
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
+from ctxtui.services.editing.next_request import next_of
 from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
@@ -172,7 +173,7 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, 
         peak_tokens=totals[peak],
         peak_call=peak + 1,
         last_tokens=totals[-1],
-        expires=_expires(book, calls),
+        expires=_expires(book, calls) if seen.live else 0.0,
         window=window.limit,
         usable=window.usable,
         window_origin=window.origin,
@@ -185,12 +186,13 @@ def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, 
 
 
 def _expires(book: Book, calls: list[Call]) -> float:
-    """When what the last call left in the cache expires (Unix seconds); 0 where that is not known."""
+    """When what the next call would read expires, as the inspector foretells it (Unix seconds); 0 where that is not
+    known."""
     last = calls[-1]
-    at, usage = last.ended or last.started, last.usage
-    if at is None or usage is None or not usage.cache_read + usage.cache_write:
+    if last.usage is None:
         return 0.0
-    return at + lived(cached_by(book)(last), max(map(lifetime, calls)))
+    head, replay = last.response_head or last.sent_head, Replay(book, cached_by(book))
+    return next_of(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires or 0.0
 
 
 def _spent(seen: SessionSummary, book: Book, price: Price, happened: _Happened) -> SessionSummary:

@@ -91,6 +91,7 @@ class GoToCall(_Calls):
     name, keys, label, short, first = "go to call", ("g",), "go to call", "go", True
     run = Act(NavigationController, NavigationController.go)
     key_unless = frozenset({ASKING})
+    sought = ("enter the prompt",)
 
 
 class NextEvent(_Calls):

@@ -38,7 +38,7 @@ class OpenCall(Command):
 class NextMiss(Command):
     """The next miss, less dear."""
 
-    name, keys, shown = "next miss", ("right_square_bracket", "full_stop", "n"), "[ ]"
+    name, keys, shown = "next miss", ("right_square_bracket",), "[ ]"
     label, group, parts = "miss", "misses", ("PreviousMiss", "NextMiss")
     run = Act(lambda: MissesScreen, lambda screen: screen.step(1))
 
@@ -46,7 +46,7 @@ class NextMiss(Command):
 class PreviousMiss(Command):
     """The miss before, dearer."""
 
-    name, keys, group = "previous miss", ("left_square_bracket", "comma", "N"), "misses"
+    name, keys, group = "previous miss", ("left_square_bracket",), "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.step(-1))
 
 

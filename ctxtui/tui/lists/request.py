@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.commands import Act, Command
@@ -12,6 +12,9 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.blocks import request_text
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
+
+CLIPBOARD: Final = 74_000
+"""Bytes that common terminals take into the clipboard at once."""
 
 
 class Requests(NamedTuple):
@@ -115,7 +118,7 @@ class RequestScreen(PageScreen[Texts, None]):
 
     def fail(self, trouble: str) -> None:
         """It cannot be made."""
-        self._pane.show([[Span(f"✗ {trouble}", "crit")]], ())
+        self._pane.show([[Span(f"✗ {safe_text.one_line(trouble, 300)}", "crit")]], ())
 
     def turn(self) -> None:
         """The whole, or what differs."""
@@ -146,6 +149,11 @@ class RequestScreen(PageScreen[Texts, None]):
 
     def copy(self) -> None:
         """Its bytes into the clipboard."""
-        if self._what is not None:
-            self.app.copy_to_clipboard(self._what.body.decode("utf-8", "replace"))
-            self.said.say([Span(f"copied, {len(self._what.body):,} bytes", "dim")])
+        if self._what is None:
+            return
+        size = len(self._what.body)
+        if size > CLIPBOARD:
+            self.said.say([Span(f"{size:,} bytes are too many for a clipboard; o opens the pager", "warn")])
+            return
+        self.app.copy_to_clipboard(self._what.body.decode("utf-8", "replace"))
+        self.said.say([Span(f"copied, {size:,} bytes", "dim")])

@@ -5,13 +5,18 @@ import threading
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.summary_worker import make, summarise
+from ctxtui.services.workers.summary_worker import make, summarise, summarised
 from ctxtui.views.model.session_summary import SessionSummary
+from tests.cases import claude_code as claude_sessions
+from tests.cases import codex as codex_sessions
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
 
 
@@ -168,3 +173,18 @@ def test_a_session_without_requests_says_how_its_client_keeps_them(home: Path, v
     found = summarise(recording(home, "a", data), Settings())
     assert found.client_version == version
     assert found.advice.startswith("OTEL_LOG_RAW_API_BODIES=file:DIR") is advised
+
+
+@pytest.mark.parametrize("made", ["claude_code", "codex"])
+def test_home_and_the_inspector_foretell_one_expiry_of_a_running_session(made: str, tmp_path: Path) -> None:
+    name = "s.jsonl" if made == "claude_code" else "rollout-2026-01-01T00-00-00-0199.jsonl"
+    data = claude_sessions.generate(n_messages=14, seed=1) if made == "claude_code" else codex_sessions.generate(12, 1)
+    path = tmp_path / name
+    path.write_bytes(data)
+    settings, counter = Settings(), Counter()
+    found = path.stat()
+    seen = SessionSummary(key=str(path), path=str(path), mtime=found.st_mtime, size=found.st_size, live=True)
+    told = summarised(seen, settings, counter)
+    coming = coming_of(load(path).session, counter, settings)
+    assert coming is not None and told.expires == (coming.expires or 0.0)
+    assert summarised(replace(seen, live=False), settings, counter).expires == 0.0

@@ -11,14 +11,13 @@ from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.lists.request import CLIPBOARD
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import ContextRows
 
 _TOO_MUCH = 1_000_000
 """Characters that no terminal takes: `o` opens the pager."""
-_CLIPBOARD = 74_000
-"""Bytes that common terminals take into the clipboard at once."""
 
 
 class BlocksController(Controller):
@@ -146,7 +145,7 @@ class BlocksController(Controller):
             return
         self.access.copy(text)
         told = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
-        if len(text.encode("utf-8", "replace")) > _CLIPBOARD:
+        if len(text.encode("utf-8", "replace")) > CLIPBOARD:
             told.append(Span("; many terminals take no more than 74 kB: `o` opens the pager", "warn"))
         self.say(told)
 

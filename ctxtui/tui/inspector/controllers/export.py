@@ -12,14 +12,13 @@ from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.lists.request import CLIPBOARD, Requests, RequestScreen
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
 
-CLIPBOARD = 74_000
-"""Bytes that common terminals take into the clipboard at once."""
 _SHORT = {"openai-chat": "chat", "openai-responses": "responses", "ollama-chat": "ollama"}
 
 
@@ -72,7 +71,6 @@ class ExportController(EditController):
             return
         from ctxtui.services.editing.edited_context import body
         from ctxtui.services.editing.exporting import exported
-        from ctxtui.tui.lists.request import Requests, RequestScreen
 
         ready = desk.leaving(scene, staged=True)
         chosen = ready.chosen

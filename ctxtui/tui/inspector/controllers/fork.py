@@ -19,6 +19,7 @@ from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
+from ctxtui.tui.lists.request import CLIPBOARD
 from ctxtui.tui.messages import Open, TalkFrom
 from ctxtui.views.lists.forks import ForkRow
 from ctxtui.views.text import safe_text
@@ -27,10 +28,6 @@ from ctxtui.views.transcript.edit_log import copied
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
-
-
-CLIPBOARD = 74_000
-"""Bytes that common terminals take into the clipboard at once."""
 
 
 class Went(Struct, frozen=True):

@@ -181,7 +181,7 @@ class AdviceList(Command):
     name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "editing the context"
     sought = (
         "save", "cheaper", "smaller", "recommend", "waste", "unused", "stale", "report", "findings", "fixes", "cures",
-        "what would help", "stage the cheapest cut", "duplicates",
+        "what would help (advice)", "stage the cheapest cut", "duplicates",
     )  # fmt: skip
     run = Act(PoliciesController, PoliciesController.advice)
     needs = frozenset({EDITS})
