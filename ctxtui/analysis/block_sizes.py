@@ -28,7 +28,7 @@ class BlockSizes:
 
     @property
     def asked(self) -> int:
-        """The position in front of which thinking does not count."""
+        """Position of the last user message: the provider drops thinking before it."""
         return self._asked
 
     def grow(self) -> None:

@@ -1,4 +1,4 @@
-"""What a session would have cost with other cache markers: by strategy, and at the least with all its pauses known."""
+"""Input cost of a session under other cache breakpoints: per strategy, and the optimum with all pauses known."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a thread's input would cost with one strategy, and the share of it (0..1) that would be read."""
+    """A thread's input cost (USD) under one breakpoint strategy, and the share (0..1) read from the cache."""
 
     name: str
     told: str

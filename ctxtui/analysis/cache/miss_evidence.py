@@ -1,4 +1,4 @@
-"""What a recording shows about a cache miss that was reported, in one sentence that can be checked."""
+"""Evidence in the recording for a reported cache miss, as one sentence that can be checked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Evidence:
         return (self._told(forecast, cause) or self._unexplained(forecast, usage)) + self._diagnosed(forecast, cause)
 
     def _diagnosed(self, forecast: CacheForecast, cause: Cause) -> str:
-        """What the provider itself says about the miss, where the recording has it."""
+        """The provider's own diagnosis of the miss; "" if none was recorded."""
         said = diagnosis(forecast.call)
         if not said:
             return ""
@@ -111,7 +111,7 @@ class Evidence:
 
 
 def _nearly(forecast: CacheForecast) -> str:
-    """How soon the lifetime of what the call before had left would have ended, where that is near."""
+    """Note that the previous entry was about to expire; "" if it was not."""
     base, call = forecast.base, forecast.call
     if base.started is None or call.started is None:
         return ""

@@ -82,17 +82,17 @@ class Misses(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of misses."""
         return len(self.found)
 
     @property
     def tested(self) -> int:
-        """How many of them were tested against the simulator."""
+        """Number of misses tested against the simulator."""
         return sum(one.tested for one in self.found)
 
     @property
     def foreseen(self) -> int:
-        """How many of them were foretold."""
+        """Number of misses that the simulator foretold."""
         return sum(one.foreseen for one in self.found)
 
     @property

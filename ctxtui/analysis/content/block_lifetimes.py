@@ -1,4 +1,4 @@
-"""How long blocks stay: in which calls of a thread each stood, what that comes to, and how far a cache can keep it."""
+"""Lifetime of blocks: the calls of a thread whose context held each, its carry, and how far a cache can keep it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Lifetime(NamedTuple):
 
 
 class Stays:
-    """The calls (numbered from 0) of one thread in whose context each block stood, and the first that answered with it.
+    """The calls (from 0) of one thread whose context held each block, and the first that answered with it.
 
     A block is followed by its content and by how many of the same stand before it, not by its node: one that a client
     sends again behind a changed beginning stays. `advance` follows the thread; a step costs the blocks that entered and
@@ -221,7 +221,7 @@ class Stays:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in every if start < end]
 
     def standing(self, node: int, index: int) -> int | None:
-        """The node that the block of `node` was in the context of call `index`; None where it did not stand there."""
+        """The node that held the block of `node` in the context of call `index`; None if it was not in it."""
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def every(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Cache markers that stand in the wrong places, or are not there at all."""
+"""Finding: cache breakpoints that are missing or badly placed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORTH = 0.02
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Caching that nobody asked for, and the strategy that would have cost least."""
+    """Report missing caching, and the breakpoint strategy that would have cost least."""
     none = cached(given.costs, given.rates, given.minimum)
     if none is not None and none.saves > 0:
         yield from cured_by_markers(

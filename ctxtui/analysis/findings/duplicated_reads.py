@@ -12,7 +12,7 @@ KIND = "duplicated reads"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Results that stand in the context twice, or that a later read has outdated."""
+    """Report results that are in the context twice, or outdated by a later read."""
     wanted: Settings = {"at_least": 200}
     edits = given.proposed("dedupe_reads", wanted)
     about = weighed(given, edits)

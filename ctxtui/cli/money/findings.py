@@ -108,4 +108,5 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
 def _edited(one: EditedCalls | None) -> dict[str, Any] | None:
     if one is None:
         return None
-    return {"first_call": one.first, "calls": one.calls, "saved_tokens": list(one.saved), "usd": one.usd}
+    told = {"first_call": one.first, "calls": one.calls, "saved_tokens": list(one.saved)}
+    return {**told, "usd": one.usd, "partial": one.partial}
