@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from textual._compositor import Compositor
+from textual.pilot import Pilot
 from textual.strip import Strip
 
 from ctxtui.tui.inspector.controllers.why import WhyController
@@ -41,12 +42,21 @@ class Frames:
         self.count = 0
         self.lines.clear()
 
+    async def rest(self, pilot: Pilot[None]) -> None:
+        """Wait until what the workers found after the opening is painted: half a second without a frame."""
+        while True:
+            self.begin()
+            await pilot.pause(0.5)
+            if not self.count:
+                return
+
 
 async def test_another_width_is_one_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     # What is found out a second later has a frame of its own.
     monkeypatch.setattr(WhyController, "_rested", lambda self: None)
     async with opened(every_category(), (140, 40)) as (screen, pilot):
         frames = Frames(monkeypatch)
+        await frames.rest(pilot)
         for width in (132, 140, 126, 150):
             frames.begin()
             await pilot.resize_terminal(width, 40)
@@ -63,6 +73,7 @@ async def test_what_says_the_same_is_not_painted_again(monkeypatch: pytest.Monke
     async with opened(every_category(), (200, 60)) as (screen, pilot):
         assert screen.panels.shows("heaviest")
         frames = Frames(monkeypatch)
+        await frames.rest(pilot)
         screen.state.fit()
         await pilot.pause(0.1)
         assert frames.count == 0, frames.lines
