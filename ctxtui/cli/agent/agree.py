@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.usage import Usage
@@ -178,9 +178,7 @@ def fields(one: Agreed) -> dict[str, Any]:
         "session": one.session,
         "model": one.model,
         "calls": list(one.calls),
-        "requests": one.quote.requests,
-        "refused": one.quote.refused,
-        "quote_usd": one.quote.usd,
+        **members(one, "requests=quote.requests refused=quote.refused quote_usd=quote.usd"),
         "variants": [_fields(each) for each in one.variants],
         "unchanged_by": list(one.idle),
         "left_out": [{**_fields(each), "tokens": one.weights[each.variant]} for each in one.blocks],
@@ -194,14 +192,12 @@ def _fields(one: Agreement) -> dict[str, Any]:
         "same_calls": _share(one.calls),
         "lost_calls": list(one.lost),
         "won_calls": list(one.won),
-        "failed": one.failed,
-        "usd": one.usd,
-        "verdict": one.verdict,
+        **members(one, "failed usd verdict"),
     }
 
 
 def _share(one: Share) -> dict[str, float | int | None]:
-    return {"hits": one.hits, "of": one.of, "share": one.share, "low": one.low, "high": one.high}
+    return members(one, "hits of share low high")
 
 
 def _print(one: Agreed, glyphs: str) -> None:

@@ -14,7 +14,7 @@ from ctxtui.cli.agent.mcp_ledger import tell
 from ctxtui.cli.agent.serve import serve
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import config_of
-from ctxtui.cli.output import note, write, write_json
+from ctxtui.cli.output import members, note, write, write_json
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
@@ -181,9 +181,7 @@ def _size_fields(found: DefinitionSizes, what: str, most: int | None) -> dict[st
     ]
     return {
         "source": what,
-        "model": found.model,
-        "tokens": found.tokens,
-        "slack": found.slack,
+        **members(found, "model tokens slack"),
         "max": most,
         "tools": tools,
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxtui.analysis.money.tool_ledger import LedgerServer, LedgerTool
 from ctxtui.cli.all_sessions import known_sessions
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
@@ -61,20 +61,13 @@ def _server_fields(one: LedgerServer, *, tools: bool) -> dict[str, Any]:
 
 
 def _tool_fields(one: LedgerTool) -> dict[str, Any]:
-    seen = {"sessions": one.sessions, "used_in": one.used_in, "sessions_without_definition": one.unrecorded}
+    seen = members(one, "sessions used_in sessions_without_definition=unrecorded")
     return {"name": one.name or None, "state": one.state, **seen, **_figures(one)}
 
 
 def _figures(one: LedgerServer | LedgerTool) -> dict[str, Any]:
-    return {
-        "schema_tokens": one.tokens,
-        "carried_calls": one.carried,
-        "schema_usd": one.schema_usd,
-        "unpriced_calls": one.unpriced,
-        "called": one.called,
-        "result_tokens": one.results,
-        "use_usd": one.use_usd,
-        "last_used": one.last_used or None,
-        "verdict": one.verdict,
-        "reason": one.reason,
-    }
+    return members(
+        one,
+        "schema_tokens=tokens carried_calls=carried schema_usd unpriced_calls=unpriced called "
+        "result_tokens=results use_usd last_used? verdict reason",
+    )

@@ -13,7 +13,7 @@ import click
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import note, write, write_json
+from ctxtui.cli.output import members, note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.cli.progress import counting
 from ctxtui.core import canonical
@@ -294,21 +294,16 @@ def fields(
         "edits": [to_json(edit) for edit in found.log],
         "repairs": [to_json(edit) for edit in found.applied.repairs],
         "tokens": {
-            "before": tag.before,
-            "after": tag.after,
-            "freed": tag.freed,
-            "broken": tag.broken,
-            "body_before": tag.without.body,
-            "body": tag.under.body,
-            "client": tag.under.client,
-            "residual": tag.under.beyond,
-            "back": tag.under.back,
+            **members(
+                tag,
+                "before after freed broken body_before=without.body body=under.body client=under.client "
+                "residual=under.beyond back=under.back",
+            ),
             "reported": chosen.call.usage.input if chosen.call.usage is not None else None,
         },
         "breaks_at_block": None if tag.breaks_at is None else tag.breaks_at + 1,
         "moments": [
-            {"name": m.name, "at": m.at, "once_usd": m.once, "per_call_usd": m.per_call, "pays_back_calls": m.pays_back}
-            for m in tag.moments
+            members(m, "name at once_usd=once per_call_usd=per_call pays_back_calls=pays_back") for m in tag.moments
         ],
         "thinking_lost_tokens": tag.thinking_lost,
         "quotes": [{"literal": q.literal, "block": q.position + 1, "by": [p + 1 for p in q.by]} for q in tag.quotes],

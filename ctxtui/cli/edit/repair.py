@@ -10,7 +10,7 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.edit.curate import curated_from, emit, made
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
@@ -95,9 +95,7 @@ def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     def fault(one: PlacedViolation) -> dict[str, Any]:
         known = one.position >= 0
         return {
-            "path": one.violation.path,
-            "message": one.violation.message,
-            "rule": one.violation.rule,
+            **members(one, "path=violation.path message=violation.message rule=violation.rule"),
             "block": one.position + 1 if known else None,
             "digest": found.context.items[one.position].block.digest if known else None,
             "after_line": line_of(loaded.session, found.context, one.position) or None if known else None,

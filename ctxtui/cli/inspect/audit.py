@@ -14,7 +14,7 @@ from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import code_for
-from ctxtui.cli.output import note, report_error, shown, write, write_json
+from ctxtui.cli.output import members, note, report_error, shown, write, write_json
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
@@ -131,13 +131,7 @@ def _misses(name: str, one: Audit) -> Iterator[dict[str, Any]]:
 def _miss(name: str, row: CacheAudited) -> dict[str, Any]:
     return {
         "file": name,
-        "thread": row.thread,
-        "call": row.call,
-        "missed": row.missed,
-        "foretold": row.alarm,
-        "cause": row.cause,
-        "evidence": row.evidence,
-        "written_again_tokens": row.lost,
+        **members(row, "thread call missed foretold=alarm cause evidence written_again_tokens=lost"),
         "tested": True,
     }
 

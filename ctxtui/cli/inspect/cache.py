@@ -10,7 +10,7 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.inspect.cache_markers import markers_fields, markers_text
-from ctxtui.cli.output import write, write_json
+from ctxtui.cli.output import members, write, write_json
 from ctxtui.cli.paint import Painter, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
@@ -83,16 +83,11 @@ def _next(loaded: Any, counter: Any, settings: Any) -> Any:
 def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
     return {
         "session": session,
-        "calls": found.calls,
-        "cost_usd": found.usd,
-        "lost_usd": found.lost,
-        "unpriced_calls": found.unpriced,
-        "partial_calls": found.partial,
-        "written_again_tokens": found.tokens,
-        "reported": found.tested,
-        "tested": found.tested,
-        "foreseen": found.foreseen,
-        "false_alarms": found.false_alarms,
+        **members(
+            found,
+            "calls cost_usd=usd lost_usd=lost unpriced_calls=unpriced partial_calls=partial "
+            "written_again_tokens=tokens reported=tested tested foreseen false_alarms",
+        ),
         "misses": [_miss(one) for one in found.found],
         "next_call": None if coming is None else _coming(coming),
     }
@@ -100,19 +95,13 @@ def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
 
 def _miss(one: Any) -> dict[str, Any]:
     return {
-        "thread": one.thread,
-        "call": one.number,
-        "started": one.at,
-        "cause": one.cause,
-        "what": one.what,
+        **members(one, "thread call=number started=at cause what"),
         "late_seconds": one.by if one.cause == "TTL" else None,
-        "written_again_tokens": one.tokens,
-        "lost_usd": one.usd,
-        "paid_usd": one.paid,
-        "partial": one.partial,
-        "tested": one.tested,
-        "read_tokens": one.read,
-        "shared_tokens": one.shared,
+        **members(
+            one,
+            "written_again_tokens=tokens lost_usd=usd paid_usd=paid partial tested read_tokens=read "
+            "shared_tokens=shared",
+        ),
         "input_tokens": one.sizes[1],
         "foreseen": one.foreseen,
         "evidence": one.evidence,
@@ -127,18 +116,10 @@ def _side(side: Any, at: int, of: int) -> dict[str, Any] | None:
 
 def _coming(one: Any) -> dict[str, Any]:
     return {
-        "model": one.model,
-        "input_tokens": one.input,
-        "read_tokens": one.read,
+        **members(one, "model input_tokens=input read_tokens=read"),
         "read_band": [one.floor, one.ceiling],
-        "cause": one.cause,
-        "write_tokens": one.write,
-        "fresh_tokens": one.fresh,
-        "expires": one.expires,
-        "cost_usd": one.total,
+        **members(one, "cause write_tokens=write fresh_tokens=fresh expires cost_usd=total"),
         "parts_usd": dict(zip(("read", "write", "fresh", "answer"), one.usd, strict=True)),
-        "uncached_usd": one.uncached,
-        "answer_tokens": one.answer,
-        "inferred": one.inferred,
+        **members(one, "uncached_usd=uncached answer_tokens=answer inferred"),
         "interval": [one.lo, one.hi],
     }

@@ -9,6 +9,7 @@ from typing import Any
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import Worth
+from ctxtui.cli.output import members
 from ctxtui.views.text import cells, numbers, safe_text
 
 _NAME = 18
@@ -25,19 +26,13 @@ def markers_fields(found: Sequence[Placing]) -> list[dict[str, Any]]:
             "thread": one.thread,
             "calls": len(one.calls),
             "unit": "fresh tokens" if one.relative else "USD",
-            "paid": one.paid,
-            "own": one.own,
-            "inferred": one.inferred,
-            "least": {"cost": one.plan.cost, "exact": one.plan.exact, "bound": one.plan.bound},
-            "strategies": [{"name": t.name, "cost": t.cost, "read_share": t.read} for t in one.tried],
+            **members(one, "paid own inferred"),
+            "least": members(one, "cost=plan.cost exact=plan.exact bound=plan.bound"),
+            "strategies": [members(t, "name cost read_share=read") for t in one.tried],
             "markers": [
                 {
                     "call": mark.call + 1,
-                    "lifetime_seconds": mark.life,
-                    "written_tokens": mark.written,
-                    "reads": mark.reads,
-                    "gain": mark.gain,
-                    "paid": mark.paid,
+                    **members(mark, "lifetime_seconds=life written_tokens=written reads gain paid"),
                 }
                 for mark in one.markers
             ],

@@ -11,7 +11,7 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
 from ctxtui.cli.context import SessionName, config_of, opened
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
@@ -87,15 +87,10 @@ def _lines(session: Session, found: list[Compaction], thread: str, every: bool) 
 
 def _fields(one: Compaction, tree: Tree) -> dict[str, Any]:
     return {
-        "thread": one.thread,
-        "call": one.number,
-        "trigger": one.trigger or None,
-        "at": one.at,
+        **members(one, "thread call=number trigger? at"),
         "before": _figures(one.before),
         "after": _figures(one.after),
-        "summary_tokens": one.summary_tokens,
-        "summary_encrypted": one.sealed,
-        "replaced_blocks": one.replaced,
+        **members(one, "summary_tokens summary_encrypted=sealed replaced_blocks=replaced"),
         "kept_blocks": len(one.kept),
         "kept_tokens": one.kept_tokens,
         "facts": {f"{kind}s": {"total": one.total(kind), "lost": one.lost(kind)} for kind in KINDS},
@@ -121,9 +116,7 @@ def _figures(got: CallFigures) -> dict[str, Any]:
 
 def _fact(fact: Fact, tree: Tree) -> dict[str, Any]:
     return {
-        "text": fact.text,
-        "kept": fact.kept,
-        "times": fact.times,
+        **members(fact, "text kept times"),
         "digest": tree[fact.node].block.digest,
         "again": [_again(one, tree) for one in fact.again],
     }

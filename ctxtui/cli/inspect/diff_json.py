@@ -9,6 +9,7 @@ from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Chan
 from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady
 from ctxtui.analysis.content.word_diff import word_diff
+from ctxtui.cli.output import members
 from ctxtui.core.category import CATEGORIES
 from ctxtui.services.recordings.recording import Loaded
 
@@ -42,9 +43,7 @@ def _side(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
     return {
         "id": about.id or loaded.name,
         "title": about.title or loaded.name,
-        "thread": chosen.thread,
-        "call": chosen.number,
-        "model": chosen.call.model,
+        **members(chosen, "thread call=number model=call.model"),
         "context_tokens": side.context_tokens,
     }
 

@@ -10,7 +10,7 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.money.preflight import limit_fields, range_fields
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
@@ -73,10 +73,7 @@ def fields(found: Any) -> dict[str, Any]:
         "thread": grown.thread,
         "calls": [
             {
-                "call": call.number,
-                "turn": call.turn,
-                "context_tokens": call.tokens,
-                "method": call.method,
+                **members(call, "call=number turn context_tokens=tokens method"),
                 "categories": dict(call.parts),
                 "cut_before": call.broken,
             }
@@ -85,15 +82,9 @@ def fields(found: Any) -> dict[str, Any]:
         "rule": grown.rule or None,
         "phases": [
             {
-                "name": row.name or None,
-                "first_call": row.first,
-                "last_call": row.last,
-                "growth": row.growth,
+                **members(row, "name? first_call=first last_call=last growth"),
                 "growth_per_call": round(row.growth / row.calls),
-                "end_tokens": row.end,
-                "peak_tokens": row.peak,
-                "input_tokens": row.sent,
-                "cost_usd": row.usd,
+                **members(row, "end_tokens=end peak_tokens=peak input_tokens=sent cost_usd=usd"),
                 "grew": {part.name: part.growth for part in parts},
             }
             for row, parts in zip(grown.phases, grown.by_phase, strict=True)
@@ -101,27 +92,18 @@ def fields(found: Any) -> dict[str, Any]:
         "stretch": {"first_call": grown.stretch[0], "last_call": grown.stretch[1]},
         "shape": None
         if shape is None
-        else {
-            "context": shape.kind,
-            "sent": shape.sent,
-            "growth_per_call": shape.per_call,
-            "growth_per_call_first": shape.begins,
-            "growth_per_call_last": shape.ends,
-            "r2_line": shape.r2,
-            "r2_bend": shape.r2_bent,
-            "twice_the_calls_send_times": shape.doubled,
-        },
-        "categories": [
-            {"name": part.name, "begin_tokens": part.begins, "end_tokens": part.ends, "carry": part.carry}
-            for part in grown.parts
-        ],
+        else members(
+            shape,
+            "context=kind sent growth_per_call=per_call growth_per_call_first=begins "
+            "growth_per_call_last=ends r2_line=r2 r2_bend=r2_bent twice_the_calls_send_times=doubled",
+        ),
+        "categories": [members(part, "name begin_tokens=begins end_tokens=ends carry") for part in grown.parts],
         "carry": grown.carry,
-        "sent_again": {
-            "input_tokens": grown.again.sent,
-            "sent_before_tokens": grown.again.before,
-            "share": grown.again.share,
-            "standing_twice_tokens": grown.again.twice,
-        },
+        "sent_again": members(
+            grown,
+            "input_tokens=again.sent sent_before_tokens=again.before share=again.share "
+            "standing_twice_tokens=again.twice",
+        ),
         "never_quoted": {
             "judged": grown.dead.judged,
             "not_judged": grown.dead.unjudged,

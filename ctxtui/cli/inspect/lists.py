@@ -9,6 +9,7 @@ from ctxtui.analysis.content.diff import DiffSide
 from ctxtui.analysis.content.tools import totals as tool_totals
 from ctxtui.analysis.growth.phases import typical
 from ctxtui.cli.inspect.list_inputs import ListInputs
+from ctxtui.cli.output import members
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
@@ -33,10 +34,7 @@ def heaviest(asked: ListInputs) -> list[dict[str, Any]]:
     return [
         {
             **_block(asked, one.node),
-            "tokens": one.tokens,
-            "calls": one.calls,
-            "carry": one.carry,
-            "since_call": one.since or None,
+            **members(one, "tokens calls carry since_call=since?"),
             "cost_usd": asked.paid(one),
             "cacheable": one.stability or None,
             "held": [one.held, one.further],
@@ -112,20 +110,12 @@ def phases(asked: ListInputs) -> dict[str, Any]:
         "typical_growth": grown,
         "typical_growth_per_call": each,
         "phases": [
-            {
-                "name": row.name or None,
-                "first_call": row.first,
-                "last_call": row.last,
-                "growth": row.growth,
-                "end_tokens": row.end,
-                "peak_tokens": row.peak,
-                "input_tokens": row.sent,
-                "output_tokens": row.answered,
-                "cost_usd": row.usd,
-                "cost_usd_at_least": row.least,
-                "partial_calls": row.partial,
-                "named_by_user": row.own,
-            }
+            members(
+                row,
+                "name? first_call=first last_call=last growth end_tokens=end peak_tokens=peak input_tokens=sent "
+                "output_tokens=answered cost_usd=usd cost_usd_at_least=least partial_calls=partial "
+                "named_by_user=own",
+            )
             for row in rows
         ],
     }
@@ -141,23 +131,12 @@ def phase_lines(asked: ListInputs) -> Iterator[list[Span]]:
 def threads(asked: ListInputs) -> list[dict[str, Any]]:
     """The member ``threads``: as a tree, in order."""
     return [
-        {
-            "id": kin.id,
-            "label": kin.label,
-            "parent": kin.parent or None,
-            "depth": kin.depth,
-            "after_call": kin.since or None,
-            "model": kin.model or None,
-            "calls": kin.calls,
-            "context_tokens": kin.tokens,
-            "peak_tokens": kin.peak,
-            "input_tokens": kin.sent,
-            "output_tokens": kin.answered,
-            "cost_usd": kin.usd,
-            "cost_usd_at_least": kin.least,
-            "partial_calls": kin.partial,
-            "compactions": kin.folds,
-        }
+        members(
+            kin,
+            "id label parent? depth after_call=since? model? calls context_tokens=tokens peak_tokens=peak "
+            "input_tokens=sent output_tokens=answered cost_usd=usd cost_usd_at_least=least "
+            "partial_calls=partial compactions=folds",
+        )
         for kin in asked.family
     ]
 
@@ -173,14 +152,8 @@ def tools(asked: ListInputs) -> list[dict[str, Any]]:
     """The member ``tools``: by server."""
     return [
         {
-            "server": server.name or None,
-            "tokens": server.tokens,
-            "calls": server.calls,
-            "never_called": server.unused,
-            "tools": [
-                {"name": tool.name or None, "tokens": tool.tokens, "state": tool.state, "calls": tool.calls}
-                for tool in server.tools
-            ],
+            **members(server, "server=name? tokens calls never_called=unused"),
+            "tools": [members(tool, "name? tokens state calls") for tool in server.tools],
         }
         for server in asked.servers
     ]

@@ -13,7 +13,7 @@ import click
 
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import SessionName, config_of, named
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.category import CATEGORIES
@@ -200,9 +200,7 @@ def _row(hit: Hit) -> dict[str, Any]:
         "stored": one.stored or None,
         "title": hit.session.about.title or one.title,
         "source": hit.session.about.source or one.source or None,
-        "thread": place.thread,
-        "call": place.call,
-        "turn": place.turn,
+        **members(place, "thread call turn"),
         "digest": found.block.digest,
         "category": place.category,
         "label": hit.label,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxtui.analysis.lab.report import LabRow, SessionLab
+from ctxtui.cli.output import members
 
 
 def lab_fields(found: Sequence[SessionLab]) -> dict[str, Any]:
@@ -15,10 +16,7 @@ def lab_fields(found: Sequence[SessionLab]) -> dict[str, Any]:
 
 def _session(one: SessionLab) -> dict[str, Any]:
     return {
-        "session": one.session,
-        "title": one.title,
-        "calls": one.calls,
-        "usable": one.usable or None,
+        **members(one, "session title calls usable?"),
         "off": None if one.off is None else round(one.off, 6),
         "outcomes": [{"name": name, "value": value} for name, value in one.outcomes],
         "notes": list(one.notes),
@@ -28,24 +26,13 @@ def _session(one: SessionLab) -> dict[str, Any]:
 
 def _variant(row: LabRow) -> dict[str, Any]:
     return {
-        "policy": row.policy,
-        "settings": row.settings,
-        "cache": row.cache,
-        "model": row.model,
-        "calls": row.calls,
-        "peak_context": row.peak,
-        "final_context": row.final,
-        "total_input": row.total,
-        "reported_total_input": row.reported,
-        "read": row.read,
-        "write": row.write,
-        "fresh": row.fresh,
-        "output": row.output,
+        **members(
+            row,
+            "policy settings cache model calls peak_context=peak final_context=final total_input=total "
+            "reported_total_input=reported read write fresh output",
+        ),
         "cost_usd": None if row.usd is None else round(row.usd, 9),
-        "rewrites": row.rewrites,
-        "first_overflow": row.first_overflow,
-        "dependence": row.dependence,
-        "over_usable": row.over,
+        **members(row, "rewrites first_overflow dependence over_usable=over"),
         "summaries": {"count": row.summaries.count, "tokens": row.summaries.tokens},
         "contexts": list(row.curve),
         "refused": row.refused or None,

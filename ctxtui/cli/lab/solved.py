@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxtui.analysis.lab.solve import Fitted
+from ctxtui.cli.output import members
 from ctxtui.services.lab.solve import Solved
 from ctxtui.views.text import numbers
 
@@ -76,14 +77,10 @@ def solved_fields(found: Solved) -> dict[str, Any]:
             {
                 "session": one.lab.session,
                 "unit": "USD" if one.priced else "fresh tokens",
-                "lifetime_seconds": warm.life,
-                "requests": warm.requests,
-                "break_even_seconds": warm.seconds,
-                "read_cost": warm.read,
-                "write_cost": warm.write,
-                "pauses": waited.longer,
-                "cheaper": waited.cheaper,
-                "saved": waited.saved,
+                **members(
+                    warm, "lifetime_seconds=life requests break_even_seconds=seconds read_cost=read write_cost=write"
+                ),
+                **members(waited, "pauses=longer cheaper saved"),
             }
             for one in found.sessions
             for warm, waited in zip(one.warm, one.waited, strict=True)
@@ -95,9 +92,6 @@ def _fields(one: Fitted | None) -> dict[str, Any] | None:
     if one is None:
         return None
     return {
-        "best": one.best,
-        "saves": one.saves,
-        "tried": one.tried,
-        "held_out": one.held_out,
-        "folds": [{"chosen": fold.chosen, "saves": fold.saves, "own": fold.own} for fold in one.folds],
+        **members(one, "best saves tried held_out"),
+        "folds": [members(fold, "chosen saves own") for fold in one.folds],
     }

@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import REFUSED
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import members, note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import InUse, NotFound
 from ctxtui.services.config.paths import database
@@ -173,7 +173,7 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
     there = database_of(context).exists()
     ids, kept = _pruned(context, older_than, dry_run=dry_run, ask=ask) if there else ([], [])
     if as_json:
-        stay = [{"id": one.session, "pid": one.pid, "since": one.since} for one in kept]
+        stay = [members(one, "id=session pid since") for one in kept]
         write_json({"pruned": ids, "dry_run": dry_run, "in_use": stay})
     else:
         for id_ in ids:

@@ -10,7 +10,7 @@ import click
 
 from ctxtui.cli.context import SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import members, note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import CtxtuiError
@@ -99,9 +99,7 @@ def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
         "path": name,
         "code": code.number,
         "kind": code.name,
-        "message": error.message,
-        "place": error.place,
-        "way_out": error.way_out,
+        **members(error, "message place way_out"),
     }
 
 

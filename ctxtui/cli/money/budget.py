@@ -11,7 +11,7 @@ import click
 
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, home_short, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
@@ -103,10 +103,7 @@ def report_fields(report: RunReport) -> dict[str, Any]:
     found, files = report.budget, report.selection
     parts = {name: getattr(found, name) for name in (*PARTS, "available", "reserved")}
     return {
-        "model": found.model,
-        "window": found.window,
-        "window_from": found.origin,
-        "usable": found.usable,
+        **members(found, "model window window_from=origin usable"),
         **parts,
         "answer": found.answer,
         "wants": dict(found.wants),
@@ -117,16 +114,12 @@ def report_fields(report: RunReport) -> dict[str, Any]:
         "strategy": None
         if files is None
         else {
-            "name": files.strategy,
-            "reason": files.reason,
-            "tokens": files.tokens,
+            **members(files, "name=strategy reason tokens"),
             "groups": [
                 {"why": why, "form": form, "files": number, "tokens": tokens}
                 for why, form, number, tokens in groups(files)
             ],
-            "files": [
-                {"path": one.path, "why": one.why, "form": one.form, "tokens": one.tokens} for one in files.chosen
-            ],
+            "files": [members(one, "path why form tokens") for one in files.chosen],
             "left_out": len(files.left),
         },
         "warnings": [{"code": one.code, "message": one.words} for one in report.warnings],

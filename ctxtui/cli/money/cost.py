@@ -12,7 +12,7 @@ from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.context import SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse, code_for
-from ctxtui.cli.output import note, report_error, write_json
+from ctxtui.cli.output import members, note, report_error, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
@@ -152,10 +152,7 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
         "prices": LABEL,
         "sessions": found.sessions,
         "copied_calls": found.copied,
-        "calls": total.calls,
-        "tokens": total.tokens,
-        "unpriced_calls": total.unpriced,
-        "partial_calls": total.partial,
+        **members(total, "calls tokens unpriced_calls=unpriced partial_calls=partial"),
         "totals": found.sums.as_fields(),
         "recorded_usd": found.recorded,
         "list_usd_where_recorded": found.listed,
@@ -167,12 +164,7 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
 
 
 def _counts(row: SpendingRow) -> dict[str, int]:
-    return {
-        "tokens": row.tokens,
-        "calls": row.calls,
-        "unpriced_calls": row.unpriced,
-        "partial_calls": row.partial,
-    }
+    return members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial")
 
 
 def print_text(painter: Painter, found: CostAnswer) -> None:

@@ -13,7 +13,7 @@ import click
 from ctxtui.analysis.context_window import running_window
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
@@ -82,11 +82,7 @@ def _fields(found: FileCounts) -> dict[str, Any]:
         "cached_usd": found.cached_usd,
         "files": [
             {
-                "file": one.name,
-                "kind": one.kind,
-                "bytes": one.bytes,
-                "tokens": one.tokens,
-                "method": one.method,
+                **members(one, "file=name kind bytes tokens method"),
                 "interval": [max(0, round(one.tokens - one.half)), round(one.tokens + one.half)],
                 "cost_usd": one.usd,
                 "cached_usd": one.cached_usd,

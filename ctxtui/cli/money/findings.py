@@ -12,7 +12,7 @@ from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
@@ -62,10 +62,7 @@ def fields(found: Any, name: str) -> dict[str, Any]:
     """The members of ``findings --json`` for the session called `name`."""
     whole = found.together
     return {
-        "thread": found.thread,
-        "call": found.number,
-        "calls": found.calls,
-        "horizon": found.horizon,
+        **members(found, "thread call=number calls horizon"),
         "findings": [_fields(one, found, name) for one in found.found],
         "together": None
         if whole is None
@@ -80,9 +77,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         "kind": about.kind,
         "says": views.sentence(about),
         "cure": views.cure(about),
-        "setting": about.setting or None,
-        "tokens": about.tokens,
-        "so_far_usd": about.so_far,
+        **members(about, "setting? tokens so_far_usd=so_far"),
         "paid_usd": about.so_far if about.edits else None,
         "calls": about.calls,
         "count": about.count,
@@ -99,7 +94,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
         "lab": {"so_far": _edited(one.proved), "followed": _edited(rest)},
         "edits": [to_json(edit) for edit in one.stages],
-        "staged": {"blocks": one.blocks, "no_shorter": one.longer, "with_them": one.along} if about.edits else None,
+        "staged": members(one, "blocks no_shorter=longer with_them=along") if about.edits else None,
         "not_staged": one.why_not or None,
         "command": views.command(one, name, found) or None,
     }

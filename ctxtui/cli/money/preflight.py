@@ -10,7 +10,7 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.books import book_for
@@ -77,10 +77,7 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
     ahead = found.outlook
     return {
         "session": session,
-        "turns": ahead.ahead,
-        "unit": ahead.unit,
-        "observed_turns": ahead.turns,
-        "context_tokens": ahead.context,
+        **members(ahead, "turns=ahead unit observed_turns=turns context_tokens=context"),
         "window_tokens": found.window.limit or None,
         "context_window": found.window.as_fields(),
         "per_turn": {
@@ -97,14 +94,14 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
         "eaten": {
             "tokens": sum(found.eaten.values()),
             "categories": found.eaten,
-            "asked": [{"turn": a.turn, "tokens": a.tokens, "words": a.words, "digest": a.digest} for a in found.asked],
+            "asked": [members(a, "turn tokens words digest") for a in found.asked],
         },
     }
 
 
 def range_fields(value: Any) -> dict[str, float] | None:
     """A range, as JSON has it."""
-    return None if value is None else {"low": value.low, "mid": value.mid, "high": value.high}
+    return None if value is None else members(value, "low mid high")
 
 
 def limit_fields(value: Any) -> dict[str, Any] | None:
@@ -122,12 +119,9 @@ def _edits(found: Any, name: str) -> dict[str, Any] | None:
         "kinds": found.kinds,
         "risk": found.risk.name.lower(),
         "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}",
-        "before_tokens": found.before,
-        "after_tokens": found.after,
-        "target_tokens": found.target,
-        "reached": found.reached,
-        "when": found.moment,
-        "once_usd": found.once,
-        "per_call_usd": found.per_call,
-        "quoted_later": found.quoted,
+        **members(
+            found,
+            "before_tokens=before after_tokens=after target_tokens=target reached when=moment once_usd=once "
+            "per_call_usd=per_call quoted_later=quoted",
+        ),
     }

@@ -17,7 +17,7 @@ from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSu
 from ctxtui.cli.all_sessions import Age, AllSessions
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.redrawn import Redrawn, redrawn
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
@@ -243,11 +243,7 @@ def _window(one: QuotaWindow) -> dict[str, Any]:
 def _reported(one: ReportedWindow, at: float) -> dict[str, Any]:
     report = one.report
     return {
-        "limit": report.limit,
-        "minutes": report.minutes,
-        "used": report.used,
-        "resets": report.resets or None,
-        "at": report.at or None,
+        **members(report, "limit minutes used resets? at?"),
         "open": report.resets > at,
         "ours": _window(one.ours),
         "raw": canonical.loads(report.raw) if report.raw else None,
@@ -265,7 +261,7 @@ def _comparison(found: Comparison) -> dict[str, Any]:
 
 def _metric(one: Metric) -> dict[str, Any]:
     def fields(found: Estimate | None) -> dict[str, Any] | None:
-        return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+        return None if found is None else members(found, "value low high")
 
     sides = {"before": fields(one.before), "after": fields(one.after), "difference": fields(one.difference)}
     return {"name": one.name, "unit": one.unit, **sides, "difference_shown": one.shown}

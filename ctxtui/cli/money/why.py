@@ -20,7 +20,7 @@ from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import SessionName, config_of, without_edits
 from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.call import count_calls
@@ -168,16 +168,9 @@ def _cure(cure: Cure) -> dict[str, Any]:
 
 def _rewrite(one: missed.Missed) -> dict[str, Any]:
     return {
-        "thread": one.thread,
-        "call": one.number,
-        "tokens": one.tokens,
-        "usd": one.usd,
-        "paid_usd": one.paid,
+        **members(one, "thread call=number tokens usd paid_usd=paid"),
         "cause": _CAUSES.get(one.cause, one.cause),
-        "pause": one.pause,
-        "partial": one.partial,
-        "tested": one.tested,
-        "foreseen": one.foreseen,
+        **members(one, "pause partial tested foreseen"),
     }
 
 
