@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
@@ -54,8 +54,8 @@ from ctxtui.views.text.span import Span
 @click.option("--model", "models", metavar="M", multiple=True, help="Another model of the same provider (repeatable).")
 @click.option("--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="Without each of K blocks.")
 @click.option("--base-url", default="", metavar="URL", help="A server that speaks the recorded API.")
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@THREAD_OPTION
+@JSON_OPTION
 @click.pass_context
 def agree(
     context: click.Context,
@@ -204,11 +204,9 @@ def _print(one: Agreed, glyphs: str) -> None:
     painter, room = Painter(glyphs), width()
     calls = f"{len(one.calls):,} call{'' if len(one.calls) == 1 else 's'}"
     painter.lines(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
-    for line in agreement_lines(one.variants, room):
-        painter.line(line)
+    painter.lines(agreement_lines(one.variants, room))
     for name in one.idle:
         painter.line([Span(f" {safe_text.one_line(name)} changes nothing of these calls: not sent", "dim")])
     if one.blocks:
         painter.line([Span(" left out one by one, what the model misses most first:", "bold")])
-        for line in agreement_lines(one.blocks, room):
-            painter.line(line)
+        painter.lines(agreement_lines(one.blocks, room))

@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import members, note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.cli.progress import counting
@@ -31,7 +32,7 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of, write_private
+from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text
@@ -71,7 +72,7 @@ AWAITING = (
     default=None,
     help="The context behind the call's answer: what the next request begins with. A session to resume is always that.",
 )
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option("--drop-block", is_flag=True, help="Leave thinking that no longer fits in, for the provider to drop.")
 @click.option("--keep-quoted", is_flag=True, help="Leave alone what later blocks of the context quote.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
@@ -118,7 +119,7 @@ def curate(
         told = fields(found, out.lost, out.violations, out.data, form or found.form)
         write_json({**told, "resume": resume_of(form or "", out, output)})
     elif out.data and not _on_screen(output):
-        emit(out.data, output)
+        write_request(out.data, output)
     on_screen = _on_screen(output) and not flags["as_json"]
     for line in lines(found, out.lost, out.violations):
         if on_screen:
@@ -208,15 +209,12 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     return (replace(out, data=b"") if dry else out), output
 
 
-def emit(data: bytes, output: Path | None) -> None:
+def write_request(data: bytes, output: Path | None) -> None:
     """Print `data`, or write it to a new file of mode 0600."""
-    if output is None or output == Path("-"):
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-
-    write_private(output, data)
-    note(f"{len(data):,} bytes written to {output}")
+    output = None if output == Path("-") else output
+    emit(data, output)
+    if output is not None:
+        note(f"{len(data):,} bytes written to {output}")
 
 
 _INDENT = 9

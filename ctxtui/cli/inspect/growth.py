@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.money.preflight import limit_fields, range_fields
 from ctxtui.cli.output import members, write_json
-from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.library.growth import GrowthReport, growth_report
@@ -34,7 +34,7 @@ _CHART = 12
     "Example: ctxtui growth session.jsonl --phase-rule call",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option(
     "--phases", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="Do N more phases fit?"
 )
@@ -46,7 +46,7 @@ _CHART = 12
     help="Phases begin at each turn, epoch or call, or where this regular expression hits (default: the names that you "
     "gave, else turns).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
     """How a context grew."""
@@ -62,8 +62,7 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
         return
 
     painter = Painter(settings.glyphs)
-    for line in _lines(found):
-        painter.line(line)
+    painter.lines(_lines(found))
 
 
 def fields(found: Any) -> dict[str, Any]:
@@ -140,8 +139,6 @@ def _lines(found: GrowthReport) -> Iterator[list[Span]]:
         rows = phase_view.grown(grown.phases, grown.by_phase)
         table = phase_view.grown_table(rows, len(grown.calls))
         yield from rule("phases", plain(phase_view.summary(grown.phases)))
-        yield table.heads(room - 1)
-        for row in rows[-_ROWS:]:
-            yield table.draw(row, room - 1)
+        yield from table_lines(table, rows[-_ROWS:], room - 1)
         if len(rows) > _ROWS:
             yield [Span(f"   the last {_ROWS} of {len(rows):,}; --json has all", "dim")]

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.core.tree import Tree
@@ -29,7 +29,7 @@ from ctxtui.views.text.span import Span
     "Example: ctxtui session notes last",
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def notes(context: click.Context, name: str | None, as_json: bool) -> None:
     """Print notes and bookmarks."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.all_sessions import Age
-from ctxtui.cli.context import SessionName, config_of, named
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
 from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
@@ -50,7 +50,7 @@ _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 @click.option("--since", type=Age(), metavar="AGE", help="Only sessions written to within an age: 7d, 12h ...")
 @click.option("--archived", is_flag=True, help="Archived sessions too.")
 @click.option("--limit", type=click.IntRange(min=1), default=_MOST, show_default=True, help="At most N blocks.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **chosen: Any) -> int:
     """Find a text in the blocks of every session: stored ones and those of clients on this machine, newest first.

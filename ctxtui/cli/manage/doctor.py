@@ -10,7 +10,7 @@ import click
 from msgspec import to_builtins
 
 from ctxtui.cli import exit_codes, terminal
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.config.settings import Settings
@@ -22,7 +22,7 @@ _SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["refused"]}
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> int:
     """Check this machine: Python, packages, terminal, vocabularies, database, sessions.

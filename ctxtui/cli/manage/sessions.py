@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
@@ -39,7 +39,7 @@ HEADS_SECONDS: Final = 1.0
 @click.option("--figures", is_flag=True, help="Read each one for model, calls, tokens and money (remembered).")
 @click.option("--archived", is_flag=True, help="Those that were archived, instead of the others.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N sessions.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def sessions(
     context: click.Context,

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, home_short, rule
@@ -46,7 +46,7 @@ from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_l
     help="Tokens of system, tools, task or answer in place of those counted; any other name: goes in besides.",
 )
 @click.option("--hub", is_flag=True, help="Ask huggingface.co for the window of the model OWNER/NAME; no key is sent.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def budget(
     context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], hub: bool, as_json: bool
@@ -89,13 +89,11 @@ def _taken(text: str) -> tuple[str, int]:
 def _print(report: RunReport, path: Path, glyphs: str) -> None:
     painter = Painter(glyphs)
     painter.lines(rule("Context budget"))
-    for line in budget_lines(report):
-        painter.line(line)
+    painter.lines(budget_lines(report))
     if report.project is not None:
         painter.line([])
         painter.lines(rule("Repository", home_short(str(report.project.root))))
-    for line in (*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)):
-        painter.line(line)
+    painter.lines((*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
 
 
 def report_fields(report: RunReport) -> dict[str, Any]:

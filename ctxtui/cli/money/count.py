@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.context_window import running_window
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
 from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter
@@ -23,7 +23,7 @@ from ctxtui.views.lists.file_counts import lines
 @click.command("count")
 @click.argument("files", metavar="FILE...|-", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--model", metavar="ID", default="", help="Who would read them; by default the model of a new chat.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_json: bool) -> int:
     """Count tokens of files before anyone reads them.
@@ -46,8 +46,7 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     else:
         painter = Painter(settings.glyphs)
         usable = running_window(found.card.window or 0, settings.usable_share, own=found.card.usable or 0).usable
-        for line in lines(found.files, found.half, found.usd, found.card.id, usable):
-            painter.line(line)
+        painter.lines(lines(found.files, found.half, found.usd, found.card.id, usable))
     return troubles[0] if troubles else 0
 
 

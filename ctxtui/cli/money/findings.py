@@ -10,8 +10,8 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
-from ctxtui.cli.money.advice_json import HORIZON_HELP
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
+from ctxtui.cli.money.preflight import HORIZON_HELP
 from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
@@ -34,9 +34,9 @@ from ctxtui.views.lists import findings as views
 @click.option(
     "--call", "number", type=click.IntRange(min=1), metavar="N", help="As of the thread's Nth call (default: last)."
 )
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def findings(
     context: click.Context, name: str, number: int | None, thread: str, horizon: int | None, as_json: bool
@@ -54,8 +54,7 @@ def findings(
         return
     painter = Painter(settings.glyphs)
     painter.lines(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
-    for line in views.lines(found, name, width()):
-        painter.line(line)
+    painter.lines(views.lines(found, name, width()))
 
 
 def fields(found: Any, name: str) -> dict[str, Any]:

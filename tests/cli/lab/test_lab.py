@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.solve import KeepWarm, Pauses
-from ctxtui.cli.lab.solved import solved_lines
+from ctxtui.cli.lab.lab import solved_lines
 from ctxtui.services.lab.solve import Solved, SolvedSession
 from ctxtui.services.lab.variants import variants
 from ctxtui.views.text import cells
