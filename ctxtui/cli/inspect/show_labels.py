@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_figures import CallFigures
-from ctxtui.analysis.figures import BlockFigure
+from ctxtui.analysis.figures import BlockFigure, CallFigures
 from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.cli.paint import rule, width
 from ctxtui.core.call import Call

@@ -6,9 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.figures import AGAIN, ATTACHED, NOT_RECORDED, WHAT, BlockFigure, block_figures, figures, growth
+from ctxtui.analysis.figures import (
+    AGAIN,
+    ATTACHED,
+    NOT_RECORDED,
+    WHAT,
+    BlockFigure,
+    CallFigures,
+    block_figures,
+    figures,
+    growth,
+)
 from ctxtui.analysis.labels.labelling import words as read_words
 from ctxtui.analysis.residual import residual
 from ctxtui.analysis.session_events import sentence, told
