@@ -18,7 +18,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, plus
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import source_of
 
