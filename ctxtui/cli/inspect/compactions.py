@@ -8,8 +8,8 @@ from typing import Any, Final
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
+from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width

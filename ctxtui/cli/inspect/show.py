@@ -9,9 +9,18 @@ import click
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.figures import AGAIN, ATTACHED, NOT_RECORDED, WHAT, BlockFigure, block_figures, figures, growth
+from ctxtui.analysis.figures import (
+    AGAIN,
+    ATTACHED,
+    NOT_RECORDED,
+    WHAT,
+    BlockFigure,
+    CallFigures,
+    block_figures,
+    figures,
+    growth,
+)
 from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.analysis.labels.labelling import words as read_words
 from ctxtui.analysis.residual import residual

@@ -35,7 +35,7 @@ _RULE = (
 )
 
 
-_LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what it took out and later calls still quote"
+_LEGEND: Final = "✦ nothing else is both cheaper and less risky; quoted: what it took out and later calls still quote"
 
 
 @click.command(

@@ -18,7 +18,7 @@ from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, DoctorFindi
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
-_SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["refused"]}
+_SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["error"]}
 
 
 @click.command("doctor")

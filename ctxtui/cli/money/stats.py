@@ -11,9 +11,8 @@ from typing import Any, Final
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import ReportedWindow
-from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
+from ctxtui.analysis.money.usage_stats import Comparison, Estimate, Metric, Stats, UsageSums
 from ctxtui.cli.all_sessions import Age, AllSessions
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse

@@ -21,7 +21,7 @@ from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 
 _REASONS: Final = {END: "end_turn", CALLS: "tool_use", LENGTH: "max_tokens", STOP: "stop_sequence"}
 _TYPES: Final = {

@@ -12,7 +12,7 @@ from ctxtui.offline.local.servers import LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Loc
 from ctxtui.offline.openai.chat_api import chunks, completed
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest
-from ctxtui.wire.grammars import CHAT
+from ctxtui.wire.grammar import CHAT
 
 
 def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:

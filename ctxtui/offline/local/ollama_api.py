@@ -20,7 +20,7 @@ from ctxtui.offline.model.reply import Manner
 from ctxtui.offline.openai.chat_api import MOST_SAID
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest
-from ctxtui.wire.grammars import OLLAMA
+from ctxtui.wire.grammar import OLLAMA
 from ctxtui.wire.ollama_chat import encode_request
 
 _LINES: Final = "application/x-ndjson"

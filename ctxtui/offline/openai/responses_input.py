@@ -12,7 +12,7 @@ from ctxtui.offline.openai.validate_items import kind_of
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest
-from ctxtui.wire.grammars import RESPONSES
+from ctxtui.wire.grammar import RESPONSES
 
 
 def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
