@@ -14,8 +14,7 @@ import pytest
 from ctxtui import __version__
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import EDITS, ENTRIES, FRONT, OLDER, SESSION, WHY, help_text
-from ctxtui.cli.group import main_group
-from ctxtui.cli.group import imported
+from ctxtui.cli.group import imported, main_group
 from tests.cli.conftest import PROGRAM, Run, program
 from tests.sampling import few
 from tests.services.lookalike import claude_code
