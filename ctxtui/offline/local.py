@@ -25,7 +25,7 @@ from ctxtui.offline.openai.chat_api import MOST_SAID, chunks, completed
 from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, card, encoding, output_tokens, text_counter
-from ctxtui.wire import grammars
+from ctxtui.wire import grammar
 from ctxtui.wire.ollama_chat import encode_request
 
 OLLAMA: Final = "ollama"
@@ -254,7 +254,7 @@ def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | 
     asked = replace(asked, body={**asked.body, "model": model.name})
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(provider.ledger.read(grammars.CHAT, raw), asked.model)
+        return provider.ledger.weigh(provider.ledger.read(grammar.CHAT, raw), asked.model)
 
     weighed = fitted(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
     if weighed.tokens > model.window and not local.cuts:
@@ -268,7 +268,7 @@ def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | 
 
 def input_tokens(local: Local, provider: Provider, asked: ApiRequest) -> Reply:
     """llama.cpp's exact count."""
-    request = provider.ledger.read(grammars.CHAT, asked.raw)
+    request = provider.ledger.read(grammar.CHAT, asked.raw)
     return Reply(body={"input_tokens": provider.ledger.weigh(request, serving(local, asked).name).tokens})
 
 
@@ -317,7 +317,7 @@ def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal
     window = bounded(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(provider.ledger.read(grammars.OLLAMA, raw), asked.model)
+        return provider.ledger.weigh(provider.ledger.read(grammar.OLLAMA, raw), asked.model)
 
     if asked.body.get("truncate") is False and weigh(asked.raw).tokens > window:
         return Refusal("input length exceeds the context length", 400, rule="context window")

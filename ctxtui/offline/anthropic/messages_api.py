@@ -21,7 +21,7 @@ from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model import Manner
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 
 
 def content_of(provider: Provider, asked: ApiRequest, said: ModelAnswer, last: str) -> Iterator[dict[str, Json]]:

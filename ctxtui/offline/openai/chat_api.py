@@ -20,7 +20,7 @@ from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.offline.openai.validate_fields import MOST_CHOICES
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
-from ctxtui.wire.grammars import CHAT
+from ctxtui.wire.grammar import CHAT
 
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MOST_SAID: Final = 200_000

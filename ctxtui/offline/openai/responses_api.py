@@ -20,7 +20,7 @@ from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_responses import items_of, kind_of, refusals
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
-from ctxtui.wire.grammars import RESPONSES
+from ctxtui.wire.grammar import RESPONSES
 
 Event = dict[str, Json]
 

@@ -108,7 +108,7 @@ class HeldRequestsController(Controller):
         fresh = {why: one for why, one in fresh.items() if why not in self._lost}
         if fresh and not self.prompt.asking:
             self._lost |= fresh.keys()
-            self.say([MARK["refused"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
+            self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
 
     @property
     def _first(self) -> HeldElsewhere | None:

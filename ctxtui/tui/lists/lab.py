@@ -270,7 +270,7 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         """How true it is."""
         if self.what is None:
             return ()
-        return [Span("★", "warn"), Span(" on the front of cost and risk · ", "dim"), *views.told(self.what)]
+        return [Span(views.STAR, "warn"), Span(" on the front of cost and risk · ", "dim"), *views.told(self.what)]
 
     def show(self, what: Sequence[LabLine]) -> None:
         """The rows, and their curves."""

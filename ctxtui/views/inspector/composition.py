@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_figures import CallFigures
+from ctxtui.analysis.figures import CallFigures
 from ctxtui.analysis.residual import residual
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.inspector import composition_row

@@ -121,7 +121,7 @@ def _state(what: Header, room: int) -> tuple[list[Span], list[Span]]:
     if what.state == "reading":
         return [Span("  reading", "dim")], []
     if what.state == "following":
-        return [Span("  "), MARK["replay"].span, Span(" following", "accent bold")], []
+        return [Span("  "), MARK["following"].span, Span(" following", "accent bold")], []
     sign = MARK[what.state]
     if what.behind:
         held = [Span("  "), sign.span, Span(f" {what.state}", sign.style), Span(f" +{what.behind:,}", "warn bold")]

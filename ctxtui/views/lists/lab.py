@@ -13,7 +13,7 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 
-STAR: Final = "★"
+STAR: Final = "✦"
 CURVES: Final = 6
 """Curves that are drawn at most."""
 _COLOURS: Final = ("cat-image", "cat-summary", "cat-user", "cat-document", "cat-call", "cat-memory")

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.solve import KeepWarm, Pauses
-from ctxtui.cli.lab.solved import solved_lines
+from ctxtui.cli.lab.lab import solved_lines
 from ctxtui.services.lab.solve import Solved, SolvedSession
 from ctxtui.services.lab.variants import variants
 from ctxtui.views.text import cells
@@ -179,7 +179,7 @@ def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
     assert ctxtui("lab", paths[0], "--solve", "--cache", "5m").code == 2
     both = ctxtui("lab", *paths, "--solve").out
     assert "held out: for each of the 2 sessions the best of the other one was taken" in both
-    assert "★ nothing else is both cheaper" in both and "had each had its own best, that would save" in both
+    assert "✦ nothing else is both cheaper" in both and "had each had its own best, that would save" in both
     at = both.index("what is best")
     assert all(cells.width(line) <= 100 for line in both[at:].splitlines())
 

@@ -27,7 +27,7 @@ from ctxtui.services.chat.opening import opening
 from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import TEXT, part_of
 
 if TYPE_CHECKING:

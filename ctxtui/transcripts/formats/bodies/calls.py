@@ -21,7 +21,7 @@ from ctxtui.transcripts.kit.http_exchange.shapes import answer_dialect, dialect,
 from ctxtui.wire import sse
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_words

@@ -8,7 +8,7 @@ from ctxtui.core import canonical
 from ctxtui.transcripts.formats.claude_code.resume.record import made_record
 from ctxtui.transcripts.kit.resume import ResumedFile
 from ctxtui.transcripts.kit.translated import ONLY_THERE, OWN, Body, TranslatedOrder, Translation, stamp
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import Losses
 
 _VERSION: Final = "2.1.330"

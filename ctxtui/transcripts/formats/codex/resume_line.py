@@ -16,7 +16,7 @@ from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.records import COPIED_LINES, EVENT, ITEM, META, decode
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.resume import added, spliced
-from ctxtui.wire.grammars import join_item
+from ctxtui.wire.grammar import join_item
 from ctxtui.wire.parts import Piece
 
 _SPOKEN: Final = {"assistant": "output_text"}

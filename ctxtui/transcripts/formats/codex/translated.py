@@ -11,7 +11,7 @@ from ctxtui.transcripts.formats.codex.records import COPIED_LINES
 from ctxtui.transcripts.formats.codex.resume import name_of, named
 from ctxtui.transcripts.kit.resume import ResumedFile
 from ctxtui.transcripts.kit.translated import ONLY_THERE, OWN, Body, TranslatedOrder, Translation, stamp
-from ctxtui.wire.grammars import RESPONSES
+from ctxtui.wire.grammar import RESPONSES
 from ctxtui.wire.translate.turns import Losses
 
 _VERSION: Final = "0.169.0"

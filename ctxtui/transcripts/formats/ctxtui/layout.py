@@ -12,7 +12,7 @@ from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.transcripts.kit.fields import money
 from ctxtui.transcripts.kit.timestamps import LAST
 from ctxtui.wire.codec.check_skeleton import check
-from ctxtui.wire.grammars import GRAMMARS
+from ctxtui.wire.grammar import GRAMMARS
 
 NAME: Final = "ctxtui"
 MAJOR: Final = 1

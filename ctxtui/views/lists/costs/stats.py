@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final, cast
 
-from ctxtui.analysis.jackknife import Estimate
 from ctxtui.analysis.money.quota_windows import ReportedWindow
-from ctxtui.analysis.money.usage_stats import Comparison, HeavyTool, Metric, SeenChange, Stats, UsageSums, WorstMiss
+from ctxtui.analysis.money.usage_stats import (
+    Comparison,
+    Estimate,
+    HeavyTool,
+    Metric,
+    SeenChange,
+    Stats,
+    UsageSums,
+    WorstMiss,
+)
 from ctxtui.views.lists.costs.quotas import of_window, quota_table, reported_now
 from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.span import Span

@@ -18,8 +18,7 @@ from ctxtui.transcripts.formats.claude_code.attachments import mark_of
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY, ClaudeMessage
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.request_log.message_hash import RunHash
-from ctxtui.wire.grammar import split_system, split_tool, system_string
-from ctxtui.wire.grammars import PLAIN_SHAPE
+from ctxtui.wire.grammar import PLAIN_SHAPE, split_system, split_tool, system_string
 from ctxtui.wire.message import STRING, is_plain, split
 
 TOOLS, SYSTEM, MESSAGES = "tools", "system", "messages"
