@@ -78,6 +78,7 @@ def fields(found: Any) -> dict[str, Any]:
             }
             for call in grown.calls
         ],
+        "since": None if grown.since is None else members(grown.since, "context_tokens=tokens method"),
         "rule": grown.rule or None,
         "phases": [
             {
