@@ -15,8 +15,7 @@ from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys, why_anew
-from ctxtui.services.library.totals.usage_pass import usage_pass
+from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys, usage_pass, why_anew
 from ctxtui.services.process_pool import processors
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary

@@ -22,16 +22,14 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
 from ctxtui.services.chat.model_choice import USUAL, makers
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.declared_mcp_servers import servers
-from ctxtui.services.config.mcp_servers import McpServer
+from ctxtui.services.config.mcp_servers import McpServer, servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.services.mcp.definition_size import DefinitionSizes, listed_in, sizes
-from ctxtui.services.mcp.server_leave import ServerLeave
-from ctxtui.services.mcp.server_pool import ServerPool
+from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import tool_ledger as view
 from ctxtui.views.text.safe_text import one_line

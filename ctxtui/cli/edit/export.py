@@ -27,8 +27,7 @@ from ctxtui.services.editing.exporting import (
     resume_of,
     resumed,
 )
-from ctxtui.services.library.parquet import ParquetFolder
-from ctxtui.services.library.tables import TableRows
+from ctxtui.services.library.tables import ParquetFolder, TableRows
 from ctxtui.views.model.call_owners import CallOwners
 from ctxtui.views.model.session_summary import SessionSummary
 

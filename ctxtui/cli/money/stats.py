@@ -18,7 +18,7 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
-from ctxtui.cli.redrawn import Redrawn, redrawn
+from ctxtui.cli.progress import Redrawn, redrawn
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError

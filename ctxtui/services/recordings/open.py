@@ -9,13 +9,10 @@ from typing import BinaryIO, Final
 
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Event
-from ctxtui.services.recordings.body_folder import INDEX
-from ctxtui.services.recordings.body_sessions import BodySession, session_at, stream_of
+from ctxtui.services.recordings.body_folder import INDEX, BodySession, session_at, stream_of
 from ctxtui.services.recordings.databases.address import is_database, parted
-from ctxtui.services.recordings.databases.sessions import roots, rows_of
-from ctxtui.services.recordings.databases.sources import rows
-from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import HERE, FoundRecording
+from ctxtui.services.recordings.databases.sessions import roots, rows, rows_of
+from ctxtui.services.recordings.discover import HERE, FoundRecording, placed
 from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file
 from ctxtui.services.recordings.joined_recording import JoinedPaths, JoinedRecording, paths_of

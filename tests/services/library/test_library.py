@@ -152,8 +152,7 @@ def test_the_newest_session_is_one_that_holds_a_context(home: Path) -> None:
 
 
 def test_a_session_of_codex_says_where_it_ran(home: Path) -> None:
-    from ctxtui.services.recordings.directories import ran_in
-    from ctxtui.services.recordings.discover import find
+    from ctxtui.services.recordings.discover import find, ran_in
     from ctxtui.services.recordings.open import newest_here
 
     path = home / ".codex/sessions/2026/01/02/rollout-x.jsonl"

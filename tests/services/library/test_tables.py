@@ -11,9 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library import parquet as written
-from ctxtui.services.library.parquet import ParquetFolder
-from ctxtui.services.library.tables import TABLES, TableRows, tables_of
+from ctxtui.services.library import tables as written
+from ctxtui.services.library.tables import TABLES, ParquetFolder, TableRows, tables_of
 from ctxtui.services.library.totals.stats import stats_of
 from ctxtui.views.model.call_owners import CallOwners
 from tests.services.library.test_stats import DAY, NEW, OLD, REPORT, reporting

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -20,6 +21,9 @@ from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.labels import rules_in_force
+from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.library.summarize import Price, filled_usage
+from ctxtui.services.recordings.open import load_usage
 from ctxtui.store.cache import name_of_stored
 from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
@@ -179,3 +183,26 @@ def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
     # Nothing is lost but the time to read them again.
     with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
         store.remember_less(rows, usage_version_for(settings), version_for(settings))
+
+
+def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
+    """Each of `unread` that is a file, with what its calls used or the error that reading it ended in. What was read is
+    remembered when all are, or whoever asks has enough."""
+    price = price_of(prices_for(settings))
+    found: list[SessionSummary] = []
+    try:
+        for one in unread:
+            if one.path:
+                found.append(_read(one, price))
+                yield found[-1]
+    finally:
+        keep_usage(found, settings)
+
+
+def _read(seen: SessionSummary, price: Price) -> SessionSummary:
+    try:
+        return filled_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
+    except CtxtuiError as error:
+        return replace(seen, known=True, error=error.message)
+    except Exception as error:  # noqa: BLE001 - one session's fault must not hide the others
+        return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
