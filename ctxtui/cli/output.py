@@ -56,6 +56,11 @@ def write(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def answer(as_json: bool, fields: Mapping[str, Any], text: str) -> None:
+    """Print what a command has to say: `fields` as JSON, or `text`."""
+    write_json(fields) if as_json else write(text)
+
+
 def note(text: str) -> None:
     """A remark for a person, on standard error: never in the way of a pipe."""
     progress.wipe()

@@ -76,10 +76,7 @@ def agree(
         calls=calls, budget=budget_usd, wanted=tuple(wanted), left_out=leave_out, base_url=base_url, thread=thread
     )
     found = agreed(name, asked, config)
-    if as_json:
-        write_json(fields(found))
-    else:
-        _print(found, config.settings.glyphs)
+    write_json(fields(found)) if as_json else _print(found, config.settings.glyphs)
 
 
 def _policies(names: Sequence[str]) -> list[WantedVariant]:

@@ -121,10 +121,7 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
     with counter_with_memory(config.settings) as counter:
         found = sizes(definitions, model, dialect, config.settings, counter)
     over = most is not None and found.tokens > most
-    if as_json:
-        write_json(_size_fields(found, what, most))
-    else:
-        _print(found)
+    write_json(_size_fields(found, what, most)) if as_json else _print(found)
     if over:
         note(f"{found.tokens:,} tokens are more than {most:,}")
     return exit_codes.FAILED.number if over else exit_codes.OK.number

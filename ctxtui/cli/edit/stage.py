@@ -75,10 +75,7 @@ def stage(
         desk.save()
     found = desk.curated()
     listed = _named(found) if blocks or as_json else []
-    if as_json:
-        write_json(_fields(desk, found, left, listed if blocks else None))
-    else:
-        _print(desk, found, listed)
+    write_json(_fields(desk, found, left, listed if blocks else None)) if as_json else _print(desk, found, listed)
     for one, why in left:
         note(f"{one} stays as it is: {why}")
     if gone:

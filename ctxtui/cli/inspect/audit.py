@@ -55,10 +55,7 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
         return refuse(failed[0][1], as_json=as_json)
-    if as_json:
-        write_json(as_fields(rows, failed))
-    else:
-        write(as_text(rows))
+    write_json(as_fields(rows, failed)) if as_json else write(as_text(rows))
     # A folder may well hold files without any call; those are only noted.
     return note_failed(failed, passing=(NoContext,))
 

@@ -77,10 +77,7 @@ def sessions(
             on = "the next run reads on, " if database(settings.data_dir).exists() else ""
             note(f"{left:,} sessions have no title yet: {on}--figures reads all")
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
-    if as_json:
-        write_json({"sessions": _rows(found, ids)})
-    else:
-        _print(Painter(settings.glyphs), found, ids)
+    write_json({"sessions": _rows(found, ids)}) if as_json else _print(Painter(settings.glyphs), found, ids)
 
 
 def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:

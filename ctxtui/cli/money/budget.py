@@ -67,10 +67,7 @@ def budget(
     )
     with Working("reading the project") as work:
         report = analysed(plan, config, path, progress=ReadingProgress(work.say))
-    if as_json:
-        write_json(report_fields(report))
-    else:
-        _print(report, path, config.settings.glyphs)
+    write_json(report_fields(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 
 def _taken(text: str) -> tuple[str, int]:

@@ -52,10 +52,7 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     found = _all(settings, by or "") if every else _named(names, settings, by or "")
     if found.failed and not found.total.calls:
         return refuse(found.failed[0][1], as_json=as_json)
-    if as_json:
-        write_json(as_fields(found, by or ""))
-    else:
-        print_text(Painter(settings.glyphs), found)
+    write_json(as_fields(found, by or "")) if as_json else print_text(Painter(settings.glyphs), found)
     return note_failed(found.failed, passing=(NoContext,))
 
 

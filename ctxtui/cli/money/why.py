@@ -56,10 +56,7 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
     what = _yesterday(settings) if name == YESTERDAY else _stated(name, settings)
-    if as_json:
-        write_json(as_fields(what, name))
-    else:
-        _print(Painter(settings.glyphs), what, name)
+    write_json(as_fields(what, name)) if as_json else _print(Painter(settings.glyphs), what, name)
 
 
 def _stated(name: str, settings: Settings) -> Statement:
