@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from operator import attrgetter
 from typing import Any, Final
 
 from ctxtui.cli import progress
@@ -29,17 +28,6 @@ def write_json(fields: Mapping[str, Any]) -> None:
     indent = 1 if sys.stdout.isatty() else None
     json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=indent, default=_spelled)
     sys.stdout.write("\n")
-
-
-def members(record: object, names: str) -> dict[str, Any]:
-    """The members of a JSON object that are attributes of `record`, in order: ``"tokens"``; ``"call=number"`` where the
-    attribute has another name; ``"path?"`` is null where it is empty."""
-    fields: dict[str, Any] = {}
-    for word in names.split():
-        name, _, attribute = word.rstrip("?").partition("=")
-        value = attrgetter(attribute or name)(record)
-        fields[name] = value or None if word.endswith("?") else value
-    return fields
 
 
 def _spelled(value: object) -> float | str:

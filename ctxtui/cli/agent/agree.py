@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.usage import Usage
@@ -30,6 +30,7 @@ from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.lab.variants import policy_named
+from ctxtui.services.members import members
 from ctxtui.views.lists.resend import agreement_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span

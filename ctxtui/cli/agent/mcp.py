@@ -15,7 +15,7 @@ from ctxtui.cli import exit_codes
 from ctxtui.cli.agent.serve import serve
 from ctxtui.cli.all_sessions import Age, known_sessions
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, note, write, write_json
+from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -30,6 +30,7 @@ from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.services.mcp.definition_size import DefinitionSizes, listed_in, sizes
 from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import tool_ledger as view
 from ctxtui.views.text.safe_text import one_line

@@ -14,7 +14,7 @@ import click
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
-from ctxtui.cli.output import members, note, write, write_json
+from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.cli.progress import counting
 from ctxtui.core import canonical
@@ -33,6 +33,7 @@ from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text

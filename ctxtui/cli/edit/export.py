@@ -10,7 +10,7 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.agent.relay_options import otlp_options
-from ctxtui.cli.all_sessions import Age, sessions_in_turn
+from ctxtui.cli.all_sessions import Age, known_sessions
 from ctxtui.cli.context import CALL_OPTION, FORCE_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write_json
@@ -27,9 +27,7 @@ from ctxtui.services.editing.exporting import (
     resume_of,
     resumed,
 )
-from ctxtui.services.library.tables import ParquetFolder, TableRows
-from ctxtui.views.model.call_owners import CallOwners
-from ctxtui.views.model.session_summary import SessionSummary
+from ctxtui.services.library.tables import ParquetFolder, table_rows
 
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
@@ -146,18 +144,11 @@ def _tables(
     if name != EVERY and not Path(name).exists():
         raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
     beginning = time.time() - since if since is not None else 0.0
-    failed: list[SessionSummary] = []
-    asked = settings, None if name == EVERY else Path(name), cluster, beginning
-    owners = CallOwners()
-    made = TableRows(owners, beginning)
     with ParquetFolder(folder, replace=replace) as out:
-        for one in sessions_in_turn(*asked):
-            owners.put(one.key, one.spent)
-        for one in sessions_in_turn(*asked):
-            if one.error:
-                failed.append(one)
-            else:
-                out.add(made.of(one))
+        known = known_sessions(settings, None if name == EVERY else Path(name), cluster, beginning)
+        failed = [one for one in known if one.error]
+        for rows in table_rows(known, beginning):
+            out.add(rows)
     if as_json:
         written = {table: str(file) for table, file in out.files.items()}
         errors = [{"file": one.path, "error": one.error} for one in failed]

@@ -10,13 +10,14 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.curate import curated_from, made, write_request
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.editing.edited_context import resumed_by
 from ctxtui.services.editing.repair import Diagnosis, diagnosed, line_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text.safe_text import one_line
 

@@ -13,10 +13,11 @@ from ctxtui.analysis.audit import Audited, summary
 from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, note_failed, refuse, shown, write, write_json
+from ctxtui.cli.output import note_failed, refuse, shown, write, write_json
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
 from ctxtui.tokens.estimators import ESTIMATORS

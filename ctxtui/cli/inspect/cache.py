@@ -14,11 +14,12 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import Worth
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, edits_of, opened
-from ctxtui.cli.output import members, write, write_json
+from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.preflight import placings
+from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import missed
 from ctxtui.views.inspector.next_call import sentence
 from ctxtui.views.lists import misses

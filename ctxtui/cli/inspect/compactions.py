@@ -11,12 +11,13 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, opened
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.members import members
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, plain
 

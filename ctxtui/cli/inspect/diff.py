@@ -21,13 +21,14 @@ from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, wants_colour, write_json
+from ctxtui.cli.output import wants_colour, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.category import CATEGORIES
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.blocks.word_diff import drawn
 from ctxtui.views.lists import diff as rows_of_diff

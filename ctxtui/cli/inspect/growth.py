@@ -10,12 +10,13 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.money.preflight import limit_fields, range_fields
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.members import members
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases as phase_view

@@ -23,7 +23,6 @@ from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.spending import SpendingRow, row_of
-from ctxtui.cli.output import members
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
@@ -33,6 +32,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.workspace_files import repeats_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.phase_rules import begun
 from ctxtui.views.inspector import threads as thread_view

@@ -9,11 +9,12 @@ import click
 
 from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.notebook import Notebook, every_note
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.notes import where
 from ctxtui.views.text import safe_text

@@ -13,7 +13,7 @@ import click
 
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.category import CATEGORIES
@@ -21,6 +21,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
 from ctxtui.services.library.library import SessionLibrary, glimpse
+from ctxtui.services.members import members
 from ctxtui.services.recordings.discover import seen_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern

@@ -14,13 +14,14 @@ from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
 from ctxtui.cli.edit.share import masker_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, note, note_failed, refuse, write_json
+from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.session_work import worked
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import Solved, SolvedSession, solved
 from ctxtui.services.lab.variants import own_models, variants
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 from ctxtui.views.lists import lab as views

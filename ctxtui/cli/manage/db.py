@@ -13,12 +13,13 @@ from msgspec import to_builtins
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import REFUSED
-from ctxtui.cli.output import answer, members, note, shown, write, write_json
+from ctxtui.cli.output import answer, note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import InUse, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.members import members
 from ctxtui.services.search.index import fill_side_by_side, lacking, settle
 from ctxtui.store.store import Store
 

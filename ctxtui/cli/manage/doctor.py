@@ -11,10 +11,11 @@ from msgspec import to_builtins
 
 from ctxtui.cli import exit_codes, terminal
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, DoctorFinding, checks, clients_found
+from ctxtui.services.members import members
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 

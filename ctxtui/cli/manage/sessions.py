@@ -12,13 +12,14 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.databases.address import MARK, parted
 from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary

@@ -11,7 +11,7 @@ import click
 
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
@@ -19,6 +19,7 @@ from ctxtui.services.agent_tools.agent_tools import wanted_of
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.chat.opening import opening
+from ctxtui.services.members import members
 from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, analysed

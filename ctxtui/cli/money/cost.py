@@ -12,13 +12,14 @@ from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, note_failed, refuse, write_json
+from ctxtui.cli.output import note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost

@@ -13,10 +13,11 @@ import click
 from ctxtui.analysis.context_window import running_window
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
+from ctxtui.services.members import members
 from ctxtui.views.lists.file_counts import lines
 
 

@@ -12,12 +12,13 @@ from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.preflight import HORIZON_HELP
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.services.members import members
 from ctxtui.views.lists import findings as views
 
 

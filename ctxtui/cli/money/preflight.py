@@ -10,7 +10,7 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.progress import counting
 from ctxtui.curation.price.advice import Advice
@@ -20,6 +20,7 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.advice import searched
 from ctxtui.services.library.preflight import preflight as look_ahead
 from ctxtui.services.library.preflight import smallest
+from ctxtui.services.members import members
 from ctxtui.views.lists.advice import command
 from ctxtui.views.lists.preflight import cure, lines
 from ctxtui.views.lists.preflight import helps as help_lines

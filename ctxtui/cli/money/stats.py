@@ -16,7 +16,7 @@ from ctxtui.analysis.money.usage_stats import Comparison, Estimate, Metric, Stat
 from ctxtui.cli.all_sessions import Age, AllSessions
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import Redrawn, redrawn
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
@@ -26,6 +26,7 @@ from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stat_changes import Change, change_of
 from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
+from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import quotas
 from ctxtui.views.lists.costs import stats as view

@@ -20,13 +20,14 @@ from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, without_edits
 from ctxtui.cli.money.preflight import HORIZON_HELP, advice_fields
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.recordings.open_by_name import last_here
 from ctxtui.services.session_work import SessionResult

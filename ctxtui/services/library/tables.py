@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import import_module
@@ -10,7 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.usage import QuotaReport
+from ctxtui.services.members import members
 from ctxtui.views.model.call_owners import CallOwners
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 
@@ -41,69 +44,40 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 """The tables with their columns, in order, and the type of each."""
 
 
-class TableRows:
-    """The rows of sessions that are told one after the other, with their calls from `since` (Unix seconds) on; a call
+def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
+    """The rows of each session whose figures are known, by table, with its calls from `since` (Unix seconds) on; a call
     without a time is as old as its session. A call that stands in several recordings is a row of each; `first_seen` in
     the one that owns it, so that sums over it count each call once, and nowhere for what ctxtui copied."""
-
-    def __init__(self, owners: CallOwners, since: float = 0.0) -> None:
-        self._owners = owners
-        self._since = since
-
-    def of(self, one: SessionSummary) -> dict[str, list[Row]]:
-        """The rows of each of `TABLES` of a session whose figures are known: none where it has no call of that time."""
-        own = set(map(id, self._owners.own(one.key, one.spent)))
+    owners = CallOwners()
+    for one in sessions:
+        owners.put(one.key, one.spent)
+    for one in sessions:
+        own = set(map(id, owners.own(one.key, one.spent)))
         calls = [
             _call(one, number, call, id(call) in own)
             for number, call in enumerate(one.spent, 1)
-            if (call.started or one.mtime) >= self._since
+            if (call.started or one.mtime) >= since
         ]
-        if self._since and not calls:
-            return {}
-        return {"sessions": [_session(one)], "calls": calls, "tools": _tools(one), "quotas": _quotas(one)}
-
-
-def tables_of(sessions: Iterable[SessionSummary], since: float = 0.0) -> dict[str, list[Row]]:
-    """All rows of sessions whose figures are known, by table."""
-    sessions, owners = list(sessions), CallOwners()
-    for one in sessions:
-        owners.put(one.key, one.spent)
-    rows, found = TableRows(owners, since), dict[str, list[Row]]((name, []) for name in TABLES)
-    for one in sessions:
-        for name, more in rows.of(one).items():
-            found[name] += more
-    return found
+        if not one.error and (calls or not since):
+            tools, quotas = [_tool(one, tool) for tool in one.tools], [_quota(one, report) for report in one.quotas]
+            yield {"sessions": [_session(one)], "calls": calls, "tools": tools, "quotas": quotas}
 
 
 def _session(one: SessionSummary) -> Row:
     return {
         "session": one.key,
-        "path": one.path or None,
-        "id": one.id,
-        "source": one.source or None,
-        "client_version": one.client_version or None,
-        "project": one.cwd or None,
-        "title": one.title,
+        **members(one, "path? id source? client_version? project=cwd? title"),
         "changed": _time(one.mtime),
-        "model": one.model or None,
-        "calls": one.calls,
-        "turns": one.turns,
-        "subagents": one.subagents,
-        "peak_tokens": one.peak_tokens,
-        "window": one.window or None,
-        "usable": one.usable or None,
-        "total_tokens": one.total_tokens,
-        "usd": one.cost_usd,
-        "usd_at_least": one.known_usd,
-        "unpriced_calls": one.unpriced,
-        "misses": one.misses,
-        "compactions": one.compactions,
+        **members(one, "model? calls turns subagents peak_tokens window? usable? total_tokens usd=cost_usd"),
+        **members(one, "usd_at_least=known_usd unpriced_calls=unpriced misses compactions"),
         "compressors": list(one.compressors),
         "policies": list(one.policies),
     }
 
 
 def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row:
+    # What was not reported is not zero.
+    sizes = call.input, call.read, call.tokens - call.input
     return {
         "session": one.key,
         "number": number,
@@ -111,14 +85,10 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
         "thread": call.thread or "main",
         "started": _time(call.started),
         "model": one.models[call.model][0] if call.model >= 0 else None,
-        # What was not reported is not zero.
-        "input": call.input if call.tokens else None,
-        "cache_read": call.read if call.tokens else None,
-        "output": call.tokens - call.input if call.tokens else None,
+        **dict(zip(("input", "cache_read", "output"), sizes if call.tokens else (None,) * 3, strict=True)),
         "usd": call.cost,
         "miss": MISSED in call.marks,
-        "lost_usd": call.lost,
-        "cause": call.cause or None,
+        **members(call, "lost_usd=lost cause?"),
         "compaction": COMPACTED in call.marks,
         "over_usable": OVER in call.marks,
         "skill": call.skill or None,
@@ -126,38 +96,24 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
     }
 
 
-def _tools(one: SessionSummary) -> list[Row]:
-    return [
-        {
-            "session": one.key,
-            "server": tool.server or None,
-            "name": tool.name,
-            "mcp": tool.mcp,
-            "state": tool.state,
-            "schema_tokens": tool.tokens,
-            "carried_calls": sum(end - first for first, end in tool.carried),
-            "called": len(tool.called),
-            "result_tokens": tool.results,
-            "schema_usd": tool.schema_usd,
-            "use_usd": tool.use_usd,
-        }
-        for tool in one.tools
-    ]
+def _tool(one: SessionSummary, tool: ToolCosts) -> Row:
+    return {
+        "session": one.key,
+        **members(tool, "server? name mcp state schema_tokens=tokens"),
+        "carried_calls": sum(end - first for first, end in tool.carried),
+        "called": len(tool.called),
+        **members(tool, "result_tokens=results schema_usd use_usd"),
+    }
 
 
-def _quotas(one: SessionSummary) -> list[Row]:
-    return [
-        {
-            "session": one.key,
-            "quota": report.limit,
-            "window_minutes": report.minutes,
-            "used": report.used,
-            "resets": _time(report.resets),
-            "reported": _time(report.at),
-            "raw": report.raw or None,
-        }
-        for report in one.quotas
-    ]
+def _quota(one: SessionSummary, report: QuotaReport) -> Row:
+    return {
+        "session": one.key,
+        **members(report, "quota=limit window_minutes=minutes used"),
+        "resets": _time(report.resets),
+        "reported": _time(report.at),
+        "raw": report.raw or None,
+    }
 
 
 def _time(seconds: float) -> datetime | None:

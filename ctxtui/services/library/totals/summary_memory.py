@@ -114,19 +114,6 @@ def each_remembered(
                 yield _told(one, decoder.decode(told))
 
 
-def remembered_keys(seen: Iterable[SessionSummary], settings: Settings) -> set[str]:
-    """The keys of those of `seen` whose figures are remembered as they are now."""
-    path = database(settings.data_dir)
-    if not path.exists():
-        return set()
-    try:
-        with Store.open(path) as store:
-            there = set(store.summarised(version_for(settings)))
-    except CtxtuiError:
-        return set()  # whoever listed the sessions has told what is wrong with the database
-    return {one.key for one in seen if (place := place_of(one)) and (sql_text(place[0]), place[1], one.mtime) in there}
-
-
 def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
     """Why some of `seen`, which are not remembered as they are now, are read although they were read before: in a few
     words; "" where none of them was."""
@@ -153,26 +140,6 @@ def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
 
 _OF_THE_PROGRAM: Final = 3
 """Words of a version that tell of the program: its summary's, its own, that of its price table."""
-
-
-def in_turn(
-    seen: Iterable[SessionSummary], settings: Settings
-) -> Iterator[tuple[SessionSummary, SessionSummary | None]]:
-    """Each of `seen` with its figures as they are remembered (None: they are not), one after the other: nothing is held
-    of those that were given. Raises `CtxtuiError` where the database cannot be read."""
-    path = database(settings.data_dir)
-    if not path.exists():
-        yield from ((one, None) for one in seen)
-        return
-    version, decoder = version_for(settings), msgspec.json.Decoder(_kept())
-    with Store.open(path) as store:
-        for one in seen:
-            name, size = place_of(one)
-            text, told = store.remembered_text(name, size, one.mtime, version), None
-            if text is not None:
-                with suppress(msgspec.MsgspecError, UnicodeEncodeError):
-                    told = _told(one, decoder.decode(text))
-            yield one, told
 
 
 def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
