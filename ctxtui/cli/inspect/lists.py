@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -125,8 +125,6 @@ class ListInputs(Struct, frozen=True, dict=True):
             cost,
         )
 
-
-Row = TypeVar("Row")
 
 _MOST: Final = 40
 """Blocks that are printed; JSON has all."""

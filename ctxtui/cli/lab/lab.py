@@ -29,7 +29,6 @@ from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, plain
 
-_CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
 _RULE = (
     "A path that is named like a command opens as ./lab. PATH is a file, a folder (every recording in it), a session's "
     "id, or -."

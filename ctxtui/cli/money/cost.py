@@ -191,10 +191,6 @@ def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}{partial}", "dim")]
 
 
-def _tokens(row: SpendingRow) -> str:
-    return numbers.least_tokens(row.tokens, row.partial > 0) if row.tokens else ""
-
-
 def _table(style: str) -> Table[SpendingRow]:
     def usd(row: SpendingRow, room: int) -> Span:
         return Span(numbers.least(row.usd, row.at_least), style)

@@ -25,11 +25,11 @@ from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import TOLD, ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import params_for
-from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
+from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, foreteller_for, held_because
 from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
 from ctxtui.services.chat.sub_agents.child_run import last_words
 from ctxtui.services.config.window_checks import CRITICAL, REMEDY, context_level
-from ctxtui.services.counting.books import book_for, cache_rules
+from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import price_here, price_of, prices_for
@@ -174,11 +174,8 @@ class HeadlessRun:
         book = book_for(host.session, self._counter, host.config.settings)
         if options.log_dir is not None:
             self._logs = JobLogs(options.log_dir, book, self._counter)
-        rules = cache_rules().rules(
-            book.card(partner.model), "" if partner.is_offline else partner.endpoint.kind or partner.endpoint.name
-        )
         prices = price_here(prices_for(host.config.settings))
-        self._teller = Foreteller(book, self._counter, rules, partner, prices)
+        self._teller = foreteller_for(book, self._counter, partner, prices)
         id_ = host.session.about.id
         self._say(f"session {id_}: `ctxtui open {id_}` shows it, also while it runs")
 
@@ -428,7 +425,7 @@ def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgr
     for part, block in (*there, *said):
         if part in takes and block.kind != HEADER:
             takes[part] += round(tokens(counter(card)(block), weights))
-    params = params_for(partner, settings.answer_tokens)
+    params = params_for(partner, settings)
     limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
     takes |= {"answer": limits[0]} if limits else {}
     memory, own = host.files.memory_for(task), host.files.card

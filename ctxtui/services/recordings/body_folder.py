@@ -28,7 +28,6 @@ BESIDE: Final = "raw-api-bodies"
 """The folder beside a transcript that is looked into without being named."""
 
 REQUEST: Final = ".request.json"
-RESPONSE: Final = ".response.json"
 _BODY: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:request|response)\.json")
 _UUID: Final = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SESSION: Final = re.compile(rb'session_(?:id[\\"]*\s*:\s*[\\"]*)?(' + _UUID + rb")")

@@ -384,11 +384,6 @@ _HEADS: Final = (1 << 13, 1 << 16)
 _CWD: Final = rb'"(?:cwd|directory|workspaceDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
 
 
-def ran_in(path: Path) -> str:
-    """The working directory that the head of the recording `path` names; "" where it names none or cannot be read."""
-    return _cwd(_head(path))
-
-
 def _head(path: Path) -> bytes:
     head = b""
     try:
