@@ -117,7 +117,7 @@ def curate(
 
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
-        told = fields(found, out.lost, out.violations, out.data, form or found.form)
+        told = curation_json(found, out.lost, out.violations, out.data, form or found.form)
         write_json({**told, "resume": resume_of(form or "", out, output)})
     elif out.data and not _on_screen(output):
         write_request(out.data, output)
@@ -279,7 +279,7 @@ def _moment(moment: ApplyMoment) -> str:
     return f"{moment.name:<12}{once:>10}{later:>10}{back if moment.once is not None else '?':>12}"
 
 
-def fields(
+def curation_json(
     found: Curation, lost: Sequence[str], violations: Sequence[Violation], data: bytes, form: str
 ) -> dict[str, Any]:
     """Everything, as JSON."""

@@ -55,7 +55,7 @@ def repair(
     for line in _lines(found, loaded):
         note(line)
     if flags["as_json"]:
-        write_json(_fields(found, loaded))
+        write_json(_diagnosis_json(found, loaded))
     elif found.mended.edits and not flags["dry_run"] and output is None and sys.stdout.isatty():
         note("nothing is written yet: -o . writes the mended session here, a pipe takes it")
     elif found.mended.edits and not flags["dry_run"]:
@@ -92,7 +92,7 @@ def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
     return f"{words}, block {fault.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
 
 
-def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
+def _diagnosis_json(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     def fault(one: PlacedViolation) -> dict[str, Any]:
         known = one.position >= 0
         return {

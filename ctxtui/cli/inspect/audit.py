@@ -56,12 +56,12 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
         return refuse(failed[0][1], as_json=as_json)
-    write_json(as_fields(rows, failed)) if as_json else write(as_text(rows))
+    write_json(audit_json(rows, failed)) if as_json else write(as_text(rows))
     # A folder may well hold files without any call; those are only noted.
     return note_failed(failed, passing=(NoContext,))
 
 
-def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
+def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
     """The fields of ``audit --json``; every aggregate can be worked out from ``per_call``."""
     every = [row for one in rows.values() for row in one.inputs]
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
@@ -72,7 +72,7 @@ def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, An
             {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
         ],
         "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
-        **cache_fields(rows),
+        **cache_json(rows),
         **trouble,
     }
 
@@ -100,7 +100,7 @@ def _line(name: str, rows: list[Audited]) -> str:
     return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"
 
 
-def cache_fields(rows: Rows) -> dict[str, Any]:
+def cache_json(rows: Rows) -> dict[str, Any]:
     """The fields of ``audit --json`` about the cache; every aggregate can be worked out from ``cache_per_call``."""
     every = [row for one in rows.values() for row in one.reads]
     return {

@@ -56,7 +56,7 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
                 "title": about.title or loaded.name,
                 "count": len(found),
                 "read_again_tokens": sum(one.again_tokens for one in found),
-                "compactions": [_fields(one, session.tree) for one in found],
+                "compactions": [_compaction_json(one, session.tree) for one in found],
             }
         )
         return
@@ -83,7 +83,7 @@ def _lines(session: Session, found: list[Compaction], thread: str, every: bool) 
             yield [Span(f"   and {len(rows) - len(shown):,} more; --all prints them", "dim")]
 
 
-def _fields(one: Compaction, tree: Tree) -> dict[str, Any]:
+def _compaction_json(one: Compaction, tree: Tree) -> dict[str, Any]:
     return {
         **members(one, "thread call=number trigger? at"),
         "before": _figures(one.before),

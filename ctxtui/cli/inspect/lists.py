@@ -269,7 +269,7 @@ class Listing(NamedTuple):
     lines: Callable[[ListInputs], Iterable[list[Span]]]
 
 
-def as_fields(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
+def lists_json(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
     """The members of ``show --json`` for the lists asked for."""
     return {name: LISTINGS[name].fields(asked) for name in LISTINGS if name in names}
 

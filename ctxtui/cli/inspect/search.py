@@ -76,7 +76,7 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
             found.append(hit)
     more, found = len(found) > limit, found[:limit]
     if as_json:
-        write_json(_fields(query, bool(chosen["regex"]), found, more, searcher))
+        write_json(_search_json(query, bool(chosen["regex"]), found, more, searcher))
     else:
         _remarks(searcher, more, limit)
     return 0 if found else NOTHING
@@ -179,7 +179,7 @@ def _remarks(searcher: Searcher, more: bool, limit: int) -> None:
         )
 
 
-def _fields(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
+def _search_json(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
     tally = searcher.tally
     return {
         "query": query,

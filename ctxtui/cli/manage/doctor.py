@@ -43,12 +43,12 @@ def doctor(context: click.Context, as_json: bool) -> int:
             _print(painter, check)
     if as_json:
         clients = clients_found(Path.cwd(), os.environ, config.settings.clients)
-        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_fields, clients))})
+        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_client_json, clients))})
     failed = any(check.state == FAILED for check in found)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
-def _fields(one: ClientFound) -> dict[str, object]:
+def _client_json(one: ClientFound) -> dict[str, object]:
     return {
         **members(one, "name=client.name source=client.source on"),
         "places": [{"path": str(place), "there": place not in one.missing} for place in one.places],

@@ -68,7 +68,7 @@ def budget(
     )
     with Working("reading the project") as work:
         report = analysed(plan, config, path, progress=ReadingProgress(work.say))
-    write_json(report_fields(report)) if as_json else _print(report, path, config.settings.glyphs)
+    write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 
 def _taken(text: str) -> tuple[str, int]:
@@ -94,7 +94,7 @@ def _print(report: RunReport, path: Path, glyphs: str) -> None:
     painter.lines((*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
 
 
-def report_fields(report: RunReport) -> dict[str, Any]:
+def budget_json(report: RunReport) -> dict[str, Any]:
     """The report as JSON has it: of ``budget``, and of a run before its first call."""
     found, files = report.budget, report.selection
     parts = {name: getattr(found, name) for name in (*PARTS, "available", "reserved")}

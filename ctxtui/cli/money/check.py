@@ -77,7 +77,7 @@ def check_(
             junit.write_bytes(as_junit(checked))
         except OSError as error:
             raise CtxtuiError(f"{junit} cannot be written: {error.strerror}", way_out="name another file") from error
-    answer(as_json, as_json_fields(checked), as_text(checked))
+    answer(as_json, check_json(checked), as_text(checked))
     return _CODES[all_passed(one.passed for one in checked)].number
 
 
@@ -109,7 +109,7 @@ def _checked(
         yield held(one.name, one.found, limits, before, tolerance)
 
 
-def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:
+def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
     """The fields of ``check --json``; its ``files`` serve as a baseline."""
     return {
         "passed": all_passed(one.passed for one in checked),

@@ -53,7 +53,7 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     found = _all(settings, by or "") if every else _named(names, settings, by or "")
     if found.failed and not found.total.calls:
         return refuse(found.failed[0][1], as_json=as_json)
-    write_json(as_fields(found, by or "")) if as_json else print_text(Painter(settings.glyphs), found)
+    write_json(cost_json(found, by or "")) if as_json else print_text(Painter(settings.glyphs), found)
     return note_failed(found.failed, passing=(NoContext,))
 
 
@@ -138,7 +138,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
         return self.sums.whole._replace(name="total")
 
 
-def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
+def cost_json(found: CostAnswer, by: str) -> dict[str, Any]:
     """The fields of ``cost --json``; the rows' USD add up to ``total_usd``."""
     total = found.total
     return {

@@ -43,7 +43,7 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
         return troubles[0]
     found = count_files(read, model or usual_model(settings, os.environ), settings)
     if as_json:
-        write_json(_fields(found))
+        write_json(_counts_json(found))
     else:
         painter = Painter(settings.glyphs)
         usable = running_window(found.card.window or 0, settings.usable_share, own=found.card.usable or 0).usable
@@ -71,7 +71,7 @@ def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, b
             yield str(path), data
 
 
-def _fields(found: FileCounts) -> dict[str, Any]:
+def _counts_json(found: FileCounts) -> dict[str, Any]:
     card, total = found.card, found.tokens
     return {
         "model": card.id,

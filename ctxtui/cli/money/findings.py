@@ -51,19 +51,19 @@ def findings(
         edits = edits_of(loaded, settings, chosen)
         found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})
+        write_json({"session": loaded.session.about.id or loaded.name, **findings_json(found, name)})
         return
     painter = Painter(settings.glyphs)
     painter.lines(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
     painter.lines(views.lines(found, name, width()))
 
 
-def fields(found: Any, name: str) -> dict[str, Any]:
+def findings_json(found: Any, name: str) -> dict[str, Any]:
     """The members of ``findings --json`` for the session called `name`."""
     whole = found.together
     return {
         **members(found, "thread call=number calls horizon"),
-        "findings": [_fields(one, found, name) for one in found.found],
+        "findings": [_finding_json(one, found, name) for one in found.found],
         "together": None
         if whole is None
         else {"edits": len(found.edits), "freed_tokens": whole.freed, "saves_usd": found.saves},
@@ -71,7 +71,7 @@ def fields(found: Any, name: str) -> dict[str, Any]:
     }
 
 
-def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
+def _finding_json(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
     about, moment, rest = one.finding, one.moment, one.rest
     return {
         "kind": about.kind,

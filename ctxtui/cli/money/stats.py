@@ -123,7 +123,7 @@ def stats(
     failed = [one for one in sessions.known if one.error and not is_empty(one)]
     if as_json:
         errors = [{"file": one.path, "error": one.error} for one in failed]
-        write_json({"since_seconds": since, **as_fields(found, by or "", at), "failed": errors})
+        write_json({"since_seconds": since, **stats_json(found, by or "", at), "failed": errors})
     else:
         _print(Painter(settings.glyphs), found, by or "", at)
     for one in failed:
@@ -198,7 +198,7 @@ def _when(start: float) -> str:
     return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
 
 
-def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
+def stats_json(found: Stats, by: str, at: float) -> dict[str, Any]:
     """The fields of ``stats --json``."""
     return {
         "by": by or None,
