@@ -13,7 +13,7 @@ from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
 from ctxtui.views.home import columns, preview, totals
-from ctxtui.views.home.status import welcome
+from ctxtui.views.home.preview import welcome
 from ctxtui.views.home.totals import Totals
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span, Spans
@@ -134,5 +134,5 @@ class Welcome(Board):
             self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """As `views.home.status`."""
+        """As `views.home.preview`."""
         return welcome(width, found=self.found)

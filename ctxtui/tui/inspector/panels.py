@@ -29,7 +29,7 @@ from ctxtui.tui.inspector.boards import (
 from ctxtui.tui.inspector.calls_board import CallsBoard, Shown
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.reasons import Reasons
-from ctxtui.tui.inspector.side_lists import HeaviestPane, ThreadsPane
+from ctxtui.tui.inspector.side_panels import HeaviestPane, ThreadsPane
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks.markdown import Highlight
