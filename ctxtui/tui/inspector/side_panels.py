@@ -17,7 +17,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.services.study.study import Study
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.views.inspector import call_strip, composition, growth_chart, toolset
+from ctxtui.views.inspector import call_strip, composition, growth_chart, heaviest, threads, toolset
 from ctxtui.views.inspector.call_strip import CallStrip, Columns
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.growth_chart import GrowthChart
@@ -34,7 +34,7 @@ from ctxtui.views.text.table import Table
 from ctxtui.views.transcript.context_rows import ContextRows
 
 if TYPE_CHECKING:
-    from ctxtui.views.inspector import heaviest, threads
+    pass
 
 
 Noted = Set[tuple[str, int]]
