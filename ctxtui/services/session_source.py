@@ -58,16 +58,13 @@ class SessionSource:
         return RecordingEnd(found, self.settings)
 
     def _end(self) -> Session | None:
-        from ctxtui.services.recordings.tail_preview import ending, stored_ending
+        from ctxtui.services.recordings.tail_preview import ending
 
         path: Path | None = Path(self.name)
         if self.name == "-" or (path is not None and path.is_dir()):
             return None
         if path is not None and not path.is_file():
-            named = self._named()
-            if named.stored:
-                return stored_ending(named.stored, self.settings)
-            path = named.path
+            path = self._named().path
         return ending(path) if path is not None else None
 
     def _named(self) -> Named:

@@ -1,16 +1,11 @@
-"""Writing a session: packed before the write lock is taken, inserted in one transaction.
-
-Rows are inserted one after another, and a page of SQLite ends where the next row does not fit: with bodies of a few
-hundred bytes a sixth of a session's record would be blank. A small reordering puts rows together that fill a page.
-"""
+"""Writing a session: packed before the write lock is taken, inserted in one transaction."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from ctxtui.core.block import Block, Place
 from ctxtui.core.session import Session
@@ -179,21 +174,14 @@ def put_blocks(
     keys = known_blocks(conn, (block.digest for block in blocks))
     missing = [block for block in blocks if block.digest not in keys]
     rows = [packed.get(block.digest) or _row(packer, block) for block in missing]
-    order = filling_order([_payload(row) for row in rows])
     first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
-    keyed = [(key, rows[index]) for key, index in enumerate(order, first)]
+    keyed = list(enumerate(rows, first))
     keys.update((row.digest.hex(), key) for key, row in keyed)
     conn.executemany(
         "INSERT INTO blocks (key, digest, kind, size, codec, preview, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
         ((key, *row) for key, row in keyed),
     )
     return keys
-
-
-def _payload(row: BlockRow) -> int:
-    """Bytes of the row in the file, to within a few."""
-    texts = (row.kind, row.preview or "", row.body)
-    return 32 + sum(len(text.encode("utf-8", "replace") if isinstance(text, str) else text) for text in texts)
 
 
 def _put_runs(
@@ -236,52 +224,3 @@ def collect(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
     gone = conn.total_changes - before
     conn.execute("DELETE FROM skeletons WHERE NOT EXISTS (SELECT 1 FROM calls WHERE skeleton = skeletons.key)")
     return gone
-
-
-USABLE: Final = 4096 - 8
-"""Bytes of a leaf page for its rows (sqlite.org/fileformat2.html §1.6)."""
-
-_MOST: Final = 4096 - 35
-_LEAST: Final = (4096 - 12) * 32 // 255 - 23
-_OVERFLOW: Final = 4096 - 4
-_HEAD: Final = 2 + 2 + 4
-"""A row's pointer, and at most its length and key."""
-
-WINDOW: Final = 128
-"""Rows that may change places with each other: near enough to their order for readers, far enough to fill pages."""
-
-
-def on_leaf(payload: int) -> int:
-    """How many bytes of a leaf page a row of `payload` bytes takes; the rest of a long one is elsewhere."""
-    if payload > _MOST:
-        local = _LEAST + (payload - _LEAST) % _OVERFLOW
-        payload = (local if local <= _MOST else _LEAST) + 4
-    return payload + _HEAD
-
-
-def filling_order(payloads: Sequence[int]) -> list[int]:
-    """The indexes of rows of `payloads` bytes in an order that fills pages; each stays within its window."""
-    order: list[int] = []
-    for start in range(0, len(payloads), WINDOW):
-        window = range(start, min(start + WINDOW, len(payloads)))
-        order += _packed_pages({index: on_leaf(payloads[index]) for index in window})
-    return order
-
-
-def _packed_pages(sizes: dict[int, int]) -> list[int]:
-    # Best fit, largest first: every row goes to the page that it leaves the least room in.
-    pages: list[list[int]] = []
-    room: list[tuple[int, int]] = []
-    for index in sorted(sizes, key=lambda i: -sizes[i]):
-        size = sizes[index]
-        best = bisect_left(room, (size, -1))
-        if best < len(room):
-            left, page = room.pop(best)
-        else:
-            left, page = USABLE, len(pages)
-            pages.append([])
-        pages[page].append(index)
-        insort(room, (left - size, page))
-    # The fullest last page of one window and the first of the next are neighbours: the emptiest page comes last.
-    fullest = [page for _, page in sorted(room)]
-    return [index for page in fullest for index in sorted(pages[page])]
