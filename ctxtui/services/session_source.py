@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import RecordingEnd
     from ctxtui.services.workers.session_report import Report
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class SessionSource:
             return None  # opening it in earnest tells what is wrong
         if found is None:
             return None
-        from ctxtui.services.study.recording_end import RecordingEnd
+        from ctxtui.services.study.thread_study import RecordingEnd
 
         return RecordingEnd(found, self.settings)
 

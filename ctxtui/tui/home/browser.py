@@ -12,8 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, Welcome
-from ctxtui.tui.home.session_list import SessionList
+from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, SessionList, Welcome
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.columns import sorts
 from ctxtui.views.home.preview import HEIGHT, empty, size, status, sums_of

@@ -17,8 +17,8 @@ from ctxtui.services.session_source import SessionSource
 
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import RecordingEnd
     from ctxtui.services.workers.session_report import Report
 
 

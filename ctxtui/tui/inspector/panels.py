@@ -46,9 +46,8 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
-    from ctxtui.services.study.thread_study import ThreadStudy
+    from ctxtui.services.study.thread_study import RecordingEnd, ThreadStudy
     from ctxtui.tui.inspector import side_panels
     from ctxtui.tui.inspector.context_edits import ContextEdits
     from ctxtui.tui.inspector.side_panels import Sides

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, EDITS, MODEL, TTL, UNKNOWN, Missed
 from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.latency import Latency
-from ctxtui.analysis.money import policy_savings, savings
+from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.bill import (
     CARRY,
     FIRST,
@@ -464,7 +464,7 @@ def cure_words(cure: Cure) -> str:
             return f"cache entries of 5 minutes in place of 1 hour{at}, {saves}"
         case savings.TOOLS:
             return f"leave out {numbers.many(cure.count, 'tool')} never called ({tokens} in every call){at}, {saves}"
-        case policy_savings.POLICY:
+        case savings.POLICY:
             policy, risk = cure.names
             what = f"{policy} from the first call on{at}: {numbers.many(cure.count, 'block')} less by {tokens}"
             return f"{what}, {saves} ({risk})"
