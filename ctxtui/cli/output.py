@@ -6,12 +6,13 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any, Final
 
 from ctxtui.cli import progress
-from ctxtui.cli.exit_codes import ExitCode
+from ctxtui.cli.exit_codes import ExitCode, code_for
 from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
 
@@ -28,6 +29,17 @@ def write_json(fields: Mapping[str, Any]) -> None:
     indent = 1 if sys.stdout.isatty() else None
     json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=indent, default=_spelled)
     sys.stdout.write("\n")
+
+
+def members(record: object, names: str) -> dict[str, Any]:
+    """The members of a JSON object that are attributes of `record`, in order: ``"tokens"``; ``"call=number"`` where the
+    attribute has another name; ``"path?"`` is null where it is empty."""
+    fields: dict[str, Any] = {}
+    for word in names.split():
+        name, _, attribute = word.rstrip("?").partition("=")
+        value = attrgetter(attribute or name)(record)
+        fields[name] = value or None if word.endswith("?") else value
+    return fields
 
 
 def _spelled(value: object) -> float | str:
@@ -73,6 +85,19 @@ def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str 
         write_json({"error": error})
     note(str(CtxtuiError(message, place=place, way_out=way_out)))
     return code.number
+
+
+def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
+    """Print an error as `report_error` does, under its own exit code; its number."""
+    return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
+
+
+def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, passing: tuple[type[CtxtuiError], ...] = ()) -> int:
+    """Note each of the recordings that could not be read; the exit code of the first whose error is not `passing`."""
+    codes = [code_for(error).number for _, error in failed if not isinstance(error, passing)]
+    for name, error in failed:
+        note(f"{name}: {error}")
+    return codes[0] if codes else 0
 
 
 def wants_colour() -> bool:

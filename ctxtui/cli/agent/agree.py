@@ -14,8 +14,8 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.usage import Usage
@@ -54,8 +54,8 @@ from ctxtui.views.text.span import Span
 @click.option("--model", "models", metavar="M", multiple=True, help="Another model of the same provider (repeatable).")
 @click.option("--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="Without each of K blocks.")
 @click.option("--base-url", default="", metavar="URL", help="A server that speaks the recorded API.")
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@THREAD_OPTION
+@JSON_OPTION
 @click.pass_context
 def agree(
     context: click.Context,
@@ -178,9 +178,7 @@ def fields(one: Agreed) -> dict[str, Any]:
         "session": one.session,
         "model": one.model,
         "calls": list(one.calls),
-        "requests": one.quote.requests,
-        "refused": one.quote.refused,
-        "quote_usd": one.quote.usd,
+        **members(one, "requests=quote.requests refused=quote.refused quote_usd=quote.usd"),
         "variants": [_fields(each) for each in one.variants],
         "unchanged_by": list(one.idle),
         "left_out": [{**_fields(each), "tokens": one.weights[each.variant]} for each in one.blocks],
@@ -194,25 +192,21 @@ def _fields(one: Agreement) -> dict[str, Any]:
         "same_calls": _share(one.calls),
         "lost_calls": list(one.lost),
         "won_calls": list(one.won),
-        "failed": one.failed,
-        "usd": one.usd,
-        "verdict": one.verdict,
+        **members(one, "failed usd verdict"),
     }
 
 
 def _share(one: Share) -> dict[str, float | int | None]:
-    return {"hits": one.hits, "of": one.of, "share": one.share, "low": one.low, "high": one.high}
+    return members(one, "hits of share low high")
 
 
 def _print(one: Agreed, glyphs: str) -> None:
     painter, room = Painter(glyphs), width()
     calls = f"{len(one.calls):,} call{'' if len(one.calls) == 1 else 's'}"
     painter.lines(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
-    for line in agreement_lines(one.variants, room):
-        painter.line(line)
+    painter.lines(agreement_lines(one.variants, room))
     for name in one.idle:
         painter.line([Span(f" {safe_text.one_line(name)} changes nothing of these calls: not sent", "dim")])
     if one.blocks:
         painter.line([Span(" left out one by one, what the model misses most first:", "bold")])
-        for line in agreement_lines(one.blocks, room):
-            painter.line(line)
+        painter.lines(agreement_lines(one.blocks, room))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Final
@@ -10,9 +9,10 @@ from typing import Final
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.agent.otlp_option import otlp_options
+from ctxtui.cli.agent.relay_options import otlp_options
 from ctxtui.cli.all_sessions import Age, sessions_in_turn
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import CALL_OPTION, FORCE_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -26,7 +26,6 @@ from ctxtui.services.editing.exporting import (
     placed,
     resume_of,
     resumed,
-    write_private,
 )
 from ctxtui.services.library.parquet import ParquetFolder
 from ctxtui.services.library.tables import TableRows
@@ -55,14 +54,12 @@ EVERY: Final = "all"
 @click.option(
     "--to", "form", type=click.Choice((*FORMS, PARQUET)), default=OWN, show_default=True, help="Format to write."
 )
-@click.option(
-    "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
-)
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@CALL_OPTION
+@THREAD_OPTION
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
 )
-@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@FORCE_OPTION
 @click.option("--since", type=Age(), metavar="AGE", help="With parquet: only calls within an age: 7d, 12h ...")
 @click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=f"With parquet. {CLUSTER_HELP}")
 @otlp_options
@@ -106,13 +103,9 @@ def export(
         resume = resume_of(form, out, output)
     else:
         made = exported(loaded.session, form, chosen)
-    if output is None:
-        sys.stdout.buffer.write(made.data)
-        sys.stdout.buffer.flush()
-    else:
-        if any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
-            raise CtxtuiError("a recording is never written to", place=str(output), way_out="choose another name")
-        write_private(output, made.data, replace=force)
+    if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
+        raise CtxtuiError("a recording is never written to", place=str(output), way_out="choose another name")
+    emit(made.data, output, replace=force)
     if as_json:
         fields = {"path": str(output), "format": form, "bytes": len(made.data), "lost": list(made.lost)}
         write_json({**fields, "call": None if form == OWN else chosen.number, "resume": resume})

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.edit.curate import curated_from, emit, made
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.edit.curate import curated_from, made, write_request
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
@@ -31,7 +31,7 @@ from ctxtui.views.text.safe_text import one_line
 )
 @click.argument("name", metavar="ID|FILE", type=SessionName())
 @click.option("--error", metavar="TEXT", default="", help="The API's error, pasted.")
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option("--to", "form", help="Format to write (default: the tool's own where it can be resumed).")
 @click.option("--dry-run", is_flag=True, help="Write nothing: only say what is wrong and what mends it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
@@ -95,9 +95,7 @@ def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     def fault(one: PlacedViolation) -> dict[str, Any]:
         known = one.position >= 0
         return {
-            "path": one.violation.path,
-            "message": one.violation.message,
-            "rule": one.violation.rule,
+            **members(one, "path=violation.path message=violation.message rule=violation.rule"),
             "block": one.position + 1 if known else None,
             "digest": found.context.items[one.position].block.digest if known else None,
             "after_line": line_of(loaded.session, found.context, one.position) or None if known else None,
@@ -118,6 +116,6 @@ def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | No
         loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True
     )
     out, place = made(curation, loaded, form or resumed_by(curation, loaded.path), output, False)
-    emit(out.data, place)
+    write_request(out.data, place)
     for line in out.lost:
         note(f"not carried over: {line}")

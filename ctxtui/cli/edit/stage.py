@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.curate import curated_from, fields, lines
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
@@ -49,8 +49,8 @@ _SHOWN: Final = 40
 @click.option("--take-back", is_flag=True, help="Take back what --author staged.")
 @click.option("--author", metavar="NAME", default=USER, help="Who stages it, as the edit log says (user).")
 @click.option("--blocks", is_flag=True, help="List the blocks by name, heaviest first.")
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@THREAD_OPTION
+@JSON_OPTION
 @click.pass_context
 def stage(
     context: click.Context,

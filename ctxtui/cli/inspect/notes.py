@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import write_json
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.output import members, write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
@@ -29,7 +29,7 @@ from ctxtui.views.text.span import Span
     "Example: ctxtui session notes last",
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def notes(context: click.Context, name: str | None, as_json: bool) -> None:
     """Print notes and bookmarks."""
@@ -64,16 +64,11 @@ def _equals(found: SessionNotes, one: PlacedNote) -> set[int]:
 def _fields(one: PlacedNote, *, placed: bool) -> dict[str, Any]:
     note = one.note
     return {
-        "session": note.session,
-        "path": note.path or None,
-        "call_id": note.call or None,
+        **members(note, "session path? call_id=call?"),
         "digest": note.target.digest if note.target is not None else None,
         "occurrence": note.target.occurrence if note.target is not None else None,
-        "bookmark": note.bookmark,
-        "text": note.text,
-        "about": note.about,
-        "at": note.at,
-        **({"thread": one.thread or None, "call": one.call, "found": one.found} if placed else {}),
+        **members(note, "bookmark text about at"),
+        **(members(one, "thread? call found") if placed else {}),
     }
 
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.all_sessions import Age
-from ctxtui.cli.context import SessionName, config_of, named
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.category import CATEGORIES
@@ -50,7 +50,7 @@ _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 @click.option("--since", type=Age(), metavar="AGE", help="Only sessions written to within an age: 7d, 12h ...")
 @click.option("--archived", is_flag=True, help="Archived sessions too.")
 @click.option("--limit", type=click.IntRange(min=1), default=_MOST, show_default=True, help="At most N blocks.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **chosen: Any) -> int:
     """Find a text in the blocks of every session: stored ones and those of clients on this machine, newest first.
@@ -200,9 +200,7 @@ def _row(hit: Hit) -> dict[str, Any]:
         "stored": one.stored or None,
         "title": hit.session.about.title or one.title,
         "source": hit.session.about.source or one.source or None,
-        "thread": place.thread,
-        "call": place.call,
-        "turn": place.turn,
+        **members(place, "thread call turn"),
         "digest": found.block.digest,
         "category": place.category,
         "label": hit.label,

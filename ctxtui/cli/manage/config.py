@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import home_short
 from ctxtui.services.config.config import Config, Origin, project_file
@@ -15,7 +15,7 @@ from ctxtui.services.config.paths import config_file, database, log_dir
 
 @click.command("config")
 @click.option("--show", is_flag=True, help="Print the settings (the default).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def config(context: click.Context, show: bool, as_json: bool) -> None:
     """Show every setting with its value and where it comes from.

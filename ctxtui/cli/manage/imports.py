@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import SessionName, config_of, named
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import members, note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import CtxtuiError
@@ -25,7 +25,7 @@ from ctxtui.store.store import Store
 
 @click.command("import")
 @click.argument("names", metavar="PATH...", type=SessionName(), nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
     """Copy recordings into ctxtui's own database, so that they stay when the client deletes them.
@@ -99,9 +99,7 @@ def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
         "path": name,
         "code": code.number,
         "kind": code.name,
-        "message": error.message,
-        "place": error.place,
-        "way_out": error.way_out,
+        **members(error, "message place way_out"),
     }
 
 

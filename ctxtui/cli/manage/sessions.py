@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.cli.context import config_of
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.context import JSON_OPTION, config_of
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import client_of
@@ -39,7 +39,7 @@ HEADS_SECONDS: Final = 1.0
 @click.option("--figures", is_flag=True, help="Read each one for model, calls, tokens and money (remembered).")
 @click.option("--archived", is_flag=True, help="Those that were archived, instead of the others.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N sessions.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def sessions(
     context: click.Context,
@@ -136,11 +136,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "title": one.title,
             "source": one.source or None,
             "client": client.name if (client := client_of(one.source)) else None,
-            "client_version": one.client_version or None,
-            "path": one.path or None,
-            "stored": one.stored or None,
-            "cwd": one.cwd or None,
-            "group": one.group,
+            **members(one, "client_version? path? stored? cwd? group"),
             "size": one.size if one.path and not _in_database(one) else None,
             # A sample is as old as its installation: that says nothing.
             "modified": None if one.group == SAMPLES else one.mtime,

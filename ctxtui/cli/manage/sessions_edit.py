@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
-from ctxtui.cli.context import config_of, named
-from ctxtui.cli.manage.db import database_of, existing, json_option
+from ctxtui.cli.commands import SESSION
+from ctxtui.cli.context import JSON_OPTION, config_of, named
+from ctxtui.cli.group import LazyGroup
+from ctxtui.cli.manage.db import database_of, existing
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config
@@ -18,13 +20,27 @@ from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.store.store import Store
 
+
+@click.group("session", cls=LazyGroup, entries=SESSION, invoke_without_command=True)
+@click.pass_context
+def session(context: click.Context) -> None:
+    """Look after one stored session; ID is its id or the beginning of one.
+
+    \b
+    Example: ctxtui session rename 8f3c "the flaky test"
+    Example: ctxtui session archive 8f3c
+    """
+    if context.invoked_subcommand is None:
+        write(context.get_help())
+
+
 id_argument = click.argument("name", metavar="ID")
 
 
 @click.command("rename")
 @id_argument
 @click.argument("title")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def rename(context: click.Context, name: str, title: str, as_json: bool) -> None:
     """Give a session another TITLE; "" gives it back the recording's own.
@@ -49,7 +65,7 @@ def rename(context: click.Context, name: str, title: str, as_json: bool) -> None
 @id_argument
 @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
 @click.option("--remove", is_flag=True, help="Take the tags away.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
     """Add tags to a session, or remove them.
@@ -73,7 +89,7 @@ def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, 
 @click.command("archive")
 @id_argument
 @click.option("--undo", is_flag=True, help="Show it in the lists again.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
     """Hide a stored session from the lists; it can still be opened by its id.
@@ -93,7 +109,7 @@ def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> Non
 @click.command("subscription")
 @id_argument
 @click.option("--undo", is_flag=True, help="It was paid by use.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
     """Mark a session as paid by a subscription: then tokens and share of the window lead, money is what the list says.
@@ -116,7 +132,7 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
 @click.command("delete")
 @id_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
     """Delete a stored session with its tags and edits. The recording it was imported from stays.

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import click
 
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
-from ctxtui.cli.context import SessionName, config_of
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
@@ -58,7 +58,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
 @click.option("--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="How much worse is no worse [5%].")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report, too.")
 @click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def check_(
     context: click.Context, /, names: tuple[str, ...], baseline: Path | None, tolerance: str, junit: Path | None,

@@ -10,9 +10,9 @@ from msgspec import Struct
 from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import known_sessions
-from ctxtui.cli.context import SessionName, config_of
-from ctxtui.cli.exit_codes import WrongUse, code_for
-from ctxtui.cli.output import note, report_error, write_json
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import members, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
@@ -42,7 +42,7 @@ from ctxtui.views.text.table import Column, Table
 @click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
 @click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | None, as_json: bool) -> int:
     """Print what sessions cost."""
@@ -51,16 +51,12 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     settings = config_of(context).settings
     found = _all(settings, by or "") if every else _named(names, settings, by or "")
     if found.failed and not found.total.calls:
-        error = found.failed[0][1]
-        return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
+        return refuse(found.failed[0][1], as_json=as_json)
     if as_json:
         write_json(as_fields(found, by or ""))
     else:
         print_text(Painter(settings.glyphs), found)
-    for name, error in found.failed:
-        note(f"{name}: {error}")
-    worse = [error for _, error in found.failed if not isinstance(error, NoContext)]
-    return code_for(worse[0]).number if worse else 0
+    return note_failed(found.failed, passing=(NoContext,))
 
 
 def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
@@ -152,10 +148,7 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
         "prices": LABEL,
         "sessions": found.sessions,
         "copied_calls": found.copied,
-        "calls": total.calls,
-        "tokens": total.tokens,
-        "unpriced_calls": total.unpriced,
-        "partial_calls": total.partial,
+        **members(total, "calls tokens unpriced_calls=unpriced partial_calls=partial"),
         "totals": found.sums.as_fields(),
         "recorded_usd": found.recorded,
         "list_usd_where_recorded": found.listed,
@@ -167,12 +160,7 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
 
 
 def _counts(row: SpendingRow) -> dict[str, int]:
-    return {
-        "tokens": row.tokens,
-        "calls": row.calls,
-        "unpriced_calls": row.unpriced,
-        "partial_calls": row.partial,
-    }
+    return members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial")
 
 
 def print_text(painter: Painter, found: CostAnswer) -> None:

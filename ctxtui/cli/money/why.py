@@ -18,9 +18,9 @@ from ctxtui.analysis.cache.misses import dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
-from ctxtui.cli.context import SessionName, config_of, without_edits
-from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, without_edits
+from ctxtui.cli.money.preflight import HORIZON_HELP, advice_fields
+from ctxtui.cli.output import members, note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.call import count_calls
@@ -49,7 +49,7 @@ LAST, YESTERDAY = "last", "yesterday"
 )
 @click.argument("name", metavar="[NAME]", default=LAST, type=SessionName())
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -> None:
     """Say why a session cost what it did."""
@@ -168,16 +168,9 @@ def _cure(cure: Cure) -> dict[str, Any]:
 
 def _rewrite(one: missed.Missed) -> dict[str, Any]:
     return {
-        "thread": one.thread,
-        "call": one.number,
-        "tokens": one.tokens,
-        "usd": one.usd,
-        "paid_usd": one.paid,
+        **members(one, "thread call=number tokens usd paid_usd=paid"),
         "cause": _CAUSES.get(one.cause, one.cause),
-        "pause": one.pause,
-        "partial": one.partial,
-        "tested": one.tested,
-        "foreseen": one.foreseen,
+        **members(one, "pause partial tested foreseen"),
     }
 
 
