@@ -28,7 +28,6 @@ from ctxtui.services.library.totals.stat_changes import Change, change_of
 from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
 from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists.costs import quotas
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -178,10 +177,10 @@ def _print_windows(painter: Painter, found: Stats, by: str, at: float, room: int
     if found.windows and by != FIVE_HOURS:
         painter.lines(rule("windows of 5 hours", "the fullest"))
         for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
-            painter.line([Span(_when(window.start), "ink"), Span(f"  {quotas.of_window(window)}", "dim")])
+            painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
     if found.reported:
         painter.lines(rule("quota", "as the providers reported it last"))
-        painter.lines(table_lines(quotas.quota_table(at, mark=0), found.reported, room))
+        painter.lines(table_lines(view.quota_table(at, mark=0), found.reported, room))
 
 
 def _print_change(painter: Painter, found: Comparison, room: int) -> None:

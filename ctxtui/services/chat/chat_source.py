@@ -15,8 +15,8 @@ from ctxtui.services.session_source import SessionSource
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import Foreteller
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import RecordingEnd
 
 
 class ChatSource(SessionSource):

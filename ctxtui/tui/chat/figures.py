@@ -20,11 +20,11 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
-    from ctxtui.views.inspector import composition, header, next_request
+    from ctxtui.views.inspector import composition, header
 else:
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
-    next_request = later("ctxtui.views.inspector.next_request")
+    composition = later("ctxtui.views.inspector.composition")
 
 
 _LEAST_SLACK = 0.1
@@ -71,7 +71,7 @@ class FiguresController(ChatController):
             # The context without edits is not what leaves.
             self._next = replace(scene, figures=staging.following)
         else:
-            self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
+            self._next = composition.next_scene(scene, partner.model if partner is not None else "") or self._next
         self._grown()
 
     def _grown(self) -> None:
@@ -83,7 +83,7 @@ class FiguresController(ChatController):
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         before = scene.figures if scene.call.id else None
         what = composition.composition(now, before, None, self.state.shown)
-        self.panels.context.show(next_request.with_answer(what, self.coming))
+        self.panels.context.show(composition.with_answer(what, self.coming))
         shown = header.header(now, self.state.word, spent, scene.number < len(known.spent))
         used = None if shown.used is None else shown.used + sum(self.coming.values())
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)

@@ -25,9 +25,8 @@ from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
 from ctxtui.tui.home.commands import ARCHIVED, FILE, HELD, HOME, READABLE, STORED, HomeActions
 from ctxtui.tui.home.loader import TICK, Figured, Filled, HeldSeen, SessionsListed, Touched, Watch
-from ctxtui.tui.home.panels import HomeHeader
+from ctxtui.tui.home.panels import HomeHeader, SessionList
 from ctxtui.tui.home.session_actions import Changes
-from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
