@@ -187,3 +187,60 @@ def test_one_turn_s_log_opens_by_itself(tmp_path: Path) -> None:
     (tmp_path / "turn_000006.json").write_text(json.dumps(turn(6, usage=used(6))))
     (call,) = load(tmp_path / "turn_000006.json").session.thread_calls()
     assert call.usage and call.usage.input == 10_800
+
+
+def round_of(number: int, spelling: str) -> str:
+    call = json.dumps({"tool": "read", "args": {"path": f"pkg/p{number}.go"}})
+    result = f"package p{number}\n\n// Is it so? It is.\nfunc F() {{}}\n" * 9
+    match spelling:
+        case "steps":
+            return f"### Step {number}\nI read the file.\n{call}\n{result}"
+        case "bold":
+            return f"**Iteration {number}: read, grep**\n{call}\n{call.replace('read', 'grep')}\n{result}"
+        case "names":
+            return f"Turn {number}: read\nI read the file.\n{result}"
+    return f"Round {number}: read\nI read the file.\n{call}\n{result}"
+
+
+def job_with_history(folder: Path, rounds: int, spelling: str, heading: str) -> Path:
+    folder.mkdir()
+    files = "=== pkg/main.go (task file) ===\npackage main\n\n"
+    for n in range(1, rounds + 1):
+        history = f"{heading}\n" + "".join(round_of(k, spelling) for k in range(1, n)) if n > 1 else ""
+        prompt = f"Task: count the doors\n\n{files}{history}\nWhich step comes next? Answer with a call.\n"
+        (folder / f"{4 * n - 3:03}-prompt.txt").write_text(prompt)
+        (folder / f"{4 * n - 2:03}-response.txt").write_text("I read the next file, since it may hold doors.")
+    return folder
+
+
+@pytest.mark.parametrize("heading", ["=== Previous Work ===", "== Recent history ==", "--- Earlier rounds ---"])
+@pytest.mark.parametrize("spelling", ["rounds", "steps", "bold", "names"])
+def test_a_prompt_s_task_files_and_rounds_are_told_apart(tmp_path: Path, spelling: str, heading: str) -> None:
+    folder = job_with_history(tmp_path / "job-7", 9, spelling, heading)
+    session = load(folder).session
+    last = session.thread_calls()[-1]
+    items = [item for item in session.tree.items(last.sent_head) if item.block.kind != "header"]
+    said = words(session, last.sent_head)
+    assert said[0] == "Task: count the doors\n\n" and said[1].startswith("=== pkg/main.go (task file)")
+    assert said[2].startswith(heading) and said[-1] == "Which step comes next? Answer with a call.\n"
+    kinds = [item.block.kind for item in items]
+    assert kinds.count("tool_result") == kinds.count("tool_use") == 8 * (1 + (spelling == "bold"))
+    results = [line for line, kind in zip(said, kinds, strict=True) if kind == "tool_result" and line]
+    assert len(results) == 8 and all(line.count("package p") == 9 for line in results)
+
+
+def test_answers_that_a_history_repeats_are_told_apart(tmp_path: Path) -> None:
+    answers = [f"I looked at door number {n}, and it was shut." for n in range(3)]
+    folder = tmp_path / "job-8"
+    folder.mkdir()
+    for n in range(3):
+        saved = "".join(f"=== {k + 1:03}-response.txt ===\n{answers[k]}\n" for k in range(n))
+        recent = "=== Recent Context ===\n" + "".join(f"Go on.\n{answers[k]}\n" for k in range(n))
+        (folder / f"{2 * n + 1:03}-prompt.txt").write_text(f"Find the open door.\n{recent if n < 2 else saved}")
+        (folder / f"{2 * n + 2:03}-response.txt").write_text(answers[n])
+    _, second, third = load(folder).session.thread_calls()
+    session = load(folder).session
+    assert words(session, second.sent_head)[1:] == ["=== Recent Context ===\nGo on.\n", answers[0], "\n"]
+    assert [item.place.role for item in session.tree.items(third.sent_head) if item.block.kind != "header"] == [
+        "user", "assistant", "assistant",
+    ]  # fmt: skip

@@ -11,6 +11,7 @@ from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.job_folder import turns as turn_logs
+from ctxtui.transcripts.formats.job_folder.prompt import told_apart
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import more, spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
@@ -60,6 +61,7 @@ class _Job:
         self._asked: list[str] = []
         """Ids of the last response's calls."""
         self._prompted = False
+        self._answers: list[str] = []
 
     def file(self, found: dict[str, Json]) -> Iterator[Event]:
         """The next file."""
@@ -71,12 +73,14 @@ class _Job:
         elif named[2] == "prompt":
             # Each prompt is the whole of what the model read then.
             self._talk.head = 0
-            self._talk.say(spoken("user", word(value)))
+            for message in told_apart(word(value), self._answers):
+                self._talk.say(message)
             self._prompted = True
         elif named[2] == "response":
             if not self._prompted:
                 yield Skipped(1, f"{word(found.get('name'))}: its prompt is missing")
             yield self._talk.answer(spoken("assistant", word(value)), self._known())
+            self._answers.append(word(value))
             self._prompted, self._asked = False, []
         elif named[2] == "tool-calls":
             parts = [_call(one, n) for n, one in enumerate(_objects(value))]
