@@ -254,7 +254,7 @@ def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | 
     asked = replace(asked, body={**asked.body, "model": model.name})
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(provider.ledger.read(grammar.CHAT, raw), asked.model)
+        return provider.ledger.weigh(grammar.CHAT, raw, asked.model)
 
     weighed = fitted(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
     if weighed.tokens > model.window and not local.cuts:
@@ -268,8 +268,8 @@ def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | 
 
 def input_tokens(local: Local, provider: Provider, asked: ApiRequest) -> Reply:
     """llama.cpp's exact count."""
-    request = provider.ledger.read(grammar.CHAT, asked.raw)
-    return Reply(body={"input_tokens": provider.ledger.weigh(request, serving(local, asked).name).tokens})
+    weighed = provider.ledger.weigh(grammar.CHAT, asked.raw, serving(local, asked).name)
+    return Reply(body={"input_tokens": weighed.tokens})
 
 
 def _too_long(local: Local, tokens: int, window: int) -> Refusal:
@@ -317,7 +317,7 @@ def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal
     window = bounded(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(provider.ledger.read(grammar.OLLAMA, raw), asked.model)
+        return provider.ledger.weigh(grammar.OLLAMA, raw, asked.model)
 
     if asked.body.get("truncate") is False and weigh(asked.raw).tokens > window:
         return Refusal("input length exceeds the context length", 400, rule="context window")
