@@ -10,8 +10,17 @@ import msgspec
 
 from ctxtui.core import canonical
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
-from ctxtui.transcripts.kit.record_pieces import BLANK, BOM, Broken, FoundObject, Piece, objects_at_start, read_line
+from ctxtui.transcripts.kit.record_pieces import (
+    BLANK,
+    BOM,
+    Broken,
+    FoundObject,
+    LineBuffer,
+    Piece,
+    TextLine,
+    objects_at_start,
+    read_line,
+)
 
 _BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 

@@ -142,7 +142,7 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return self.removed or bool(self.changes)
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Let its 0-based `part` be `block` (None: leave it out); False where it cannot hold that block."""
+        """Let its 0-based `part` be `block` (None: leave it out); False where that cannot be done in it."""
         if self.removed or self.whole:
             self.removed = True
             return block is None
@@ -190,7 +190,11 @@ def edited(
         for other in (beside or {}).get(at, ()):
             entries[other].removed = True
         number, part = found[at]
-        if not entries[number].change(part, new.block if new is not None else None) and new is not None:
+        if entries[number].change(part, new.block if new is not None else None):
+            continue
+        if new is None:
+            lost.append(UNHELD)
+        else:
             wanted.put(at, [new])
     last = max((found[at][0] for at in found if order.end is None or at < order.end), default=None)
     for entry in entries[last + 1 :] if cut and last is not None else ():

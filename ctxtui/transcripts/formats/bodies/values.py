@@ -15,7 +15,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
+from ctxtui.transcripts.kit.record_pieces import LineBuffer, TextLine
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
 

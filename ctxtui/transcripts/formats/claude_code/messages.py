@@ -5,7 +5,6 @@ from __future__ import annotations
 from ctxtui.core.block import Item, message_place
 from ctxtui.core.session import MAIN, Event, Happened
 from ctxtui.transcripts.formats.claude_code.answers import ASSISTANT
-from ctxtui.transcripts.formats.claude_code.compaction import after_compaction
 from ctxtui.transcripts.formats.claude_code.message import (
     SUMMARY,
     SYNTHETIC,
@@ -21,6 +20,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
     Anchor,
     Point,
     adds_nothing,
+    after_compaction,
     append,
     context,
 )

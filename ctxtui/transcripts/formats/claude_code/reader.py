@@ -16,10 +16,10 @@ from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
 from ctxtui.transcripts.formats.claude_code.request_log import sending
-from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
+from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
-from ctxtui.transcripts.joined_reader import JoinedReader
+from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, is_utf8, legible
 from ctxtui.transcripts.kit.records import RecordStream

@@ -17,9 +17,8 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item, of
 from ctxtui.core.call import MAKER
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
-from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, said
+from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, said
 from ctxtui.transcripts.formats.claude_code.records import decode
-from ctxtui.transcripts.formats.claude_code.usage import ESTIMATED_BY
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
     OWN,

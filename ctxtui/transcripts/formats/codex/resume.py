@@ -21,8 +21,8 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
+from ctxtui.transcripts.formats.codex.calls import ESTIMATED_BY
 from ctxtui.transcripts.formats.codex.records import COPIED_LINES, EVENT, ITEM, META, USAGE, decode
-from ctxtui.transcripts.formats.codex.usage import ESTIMATED_BY
 from ctxtui.transcripts.kit.record_pieces import FoundObject
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,

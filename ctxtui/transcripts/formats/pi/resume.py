@@ -79,7 +79,8 @@ class PiEntry(ResumeEntry):
         if self.is_compaction:
             self.changes[part] = block
             return True
-        return ResumeEntry.change(self, part, block)
+        # A damaged entry may be of another role than what its id says.
+        return part < len(self.digests) and ResumeEntry.change(self, part, block)
 
     def line(self, **members: Any) -> bytes:
         """Its line, with `members` and what was changed."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ctxtui.core import canonical
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, ThreadSeen
-from ctxtui.transcripts.formats.claude_code.call_so_far import Sent
+from ctxtui.transcripts.formats.claude_code.answers import Sent
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import named_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
