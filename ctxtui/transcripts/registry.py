@@ -93,11 +93,11 @@ def _format(
 
 def _bodies(name: str, dialect: str) -> Format:
     def sniff(head: bytes, file: str) -> float:
-        score: float = _module("bodies").sniff_as(dialect)(head, file)
+        score: float = _module("bodies.formats").sniff_as(dialect)(head, file)
         return score
 
     def open_(tree: Tree) -> Reader:
-        made: Reader = _module("bodies").open_as(dialect)(tree)
+        made: Reader = _module("bodies.formats").open_as(dialect)(tree)
         return _with_passes(made)
 
     return Format(name, sniff, open_, bare="JSON bodies without any message")
@@ -106,7 +106,7 @@ def _bodies(name: str, dialect: str) -> Format:
 FORMATS: Final[tuple[Format, ...]] = (
     _format(
         "claude code",
-        "claude_code",
+        "claude_code.reader",
         "reader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
@@ -119,12 +119,17 @@ FORMATS: Final[tuple[Format, ...]] = (
         bare="an index of Claude Code's API bodies without any of them",
     ),
     _format(
-        "codex", "codex", "CodexReader", ("rollout-*.jsonl",), "a Codex rollout without any message", strangers=True
+        "codex",
+        "codex.session",
+        "CodexReader",
+        ("rollout-*.jsonl",),
+        "a Codex rollout without any message",
+        strangers=True,
     ),
     _format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
     _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),
     _format("mini-swe-agent", "mini_swe_agent"),
-    _format("pi", "pi", bare="a pi session without any message"),
+    _format("pi", "pi.session", bare="a pi session without any message"),
     _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
     _format("llm log", "request_log", bare="a log without a request that can be read"),
     _format("openhands", "openhands", "OpenHandsReader", ("events/event-*.json",), "an OpenHands state without events"),
@@ -132,7 +137,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _bodies("anthropic", "anthropic"),
     _bodies("openai chat", "openai_chat"),
     _bodies("openai responses", "openai_responses"),
-    _format("inspect", "inspect_ai", bare="an Inspect log without samples"),
+    _format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
     _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
     _format("kimi code", "kimi_code", "reader", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),

@@ -23,9 +23,9 @@ from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, Bodie
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, value
 from ctxtui.transcripts.kit.http_exchange.sender import sender_of
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
-from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.quota import in_headers
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.sse import EventParser
 from ctxtui.wire.stream import StreamReader

@@ -7,16 +7,16 @@ from typing import Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, Skipped, ThreadSeen
+from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, one_line, word
-from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.tasks import words
 
 NAME: Final = "root llm log"
 _TURN: Final = frozenset({"turn", "role", "content"})
@@ -113,25 +113,12 @@ def _usage(cost: dict[str, Json]) -> Usage | None:
     )
 
 
-class RootLogReader:
+class RootLogReader(LinesReader):
     """Reads the log or a trial; `part` gives readers for the trials' files."""
 
     def __init__(self, tree: Tree, search: _Search | None = None) -> None:
         self._search = search or _Search(tree)
-        self._lines = LinesReader(self._search)
-
-    @property
-    def tail(self) -> Skipped | None:
-        """What is still incomplete at the end."""
-        return self._lines.tail
-
-    def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
-        return self._lines.feed(data)
-
-    def settle(self) -> list[Event]:
-        """A last record without its line end, and how things stand."""
-        return self._lines.settle()
+        super().__init__(self._search)
 
     def part(self, name: str) -> RootLogReader:
         """The reader for one trial's file."""

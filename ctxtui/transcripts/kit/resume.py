@@ -17,8 +17,7 @@ from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, Block, Item
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.records import FoundObject, RecordStream
 from ctxtui.wire.codec import spans
 from ctxtui.wire.translate.turns import Losses
 

@@ -14,8 +14,8 @@ from ctxtui.core.session import Event
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import listed, obj, word
-from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.records import FoundObject
 
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]

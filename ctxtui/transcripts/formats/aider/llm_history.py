@@ -19,7 +19,7 @@ from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.record_pieces import LineBuffer
+from ctxtui.transcripts.kit.records import LineBuffer
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import Reader
 

@@ -42,7 +42,7 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.joined import with_exchange
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.timestamps import completed, seconds
 from ctxtui.transcripts.reader import NeedsContexts
 

@@ -17,8 +17,8 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import count, plain
-from ctxtui.transcripts.kit.record_pieces import needless_escapes, tidy
+from ctxtui.transcripts.kit.fields import count, plain, word
+from ctxtui.transcripts.kit.records import needless_escapes, tidy
 from ctxtui.wire import usage
 
 ESTIMATED_BY: Final = "estimated_by"
@@ -163,15 +163,10 @@ class _Part(msgspec.Struct, gc=False):
     tool_use_id: str | None = None
     text: Raw = _NOTHING
     content: Raw = _NOTHING
-    thinking: Raw = _NOTHING
     cache_control: Raw = _NOTHING
     prompt_cache_breakpoint: Raw = _NOTHING
 
 
-_LONG: Final = 500
-"""Bytes from which on a string is left out of what is formatted."""
-_BEGINNING: Final = 60
-"""Bytes of it that are looked for."""
 _LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
 _part: Final = msgspec.json.Decoder(_Part)
 _typed: Final = msgspec.json.Decoder(list[_Part])
@@ -230,12 +225,12 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
         return ClaudeMessage(role, _value_parts(message), string=True)
     if not isinstance(message, dict):
         return None
-    stop = _word(message.get("stop_reason"))
+    stop = word(message.get("stop_reason"))
     return ClaudeMessage(
-        _word(message.get("role")) or role,
+        word(message.get("role")) or role,
         _value_parts(message.get("content")),
-        id=_word(message.get("id")),
-        model=_word(message.get("model")),
+        id=word(message.get("id")),
+        model=word(message.get("model")),
         stop=stop,
         report=report_of(message.get("usage"), bool(stop)),
         string=isinstance(message.get("content"), str),
@@ -258,38 +253,11 @@ def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
     except msgspec.ValidationError:
         return _mixed_parts(*(tidy(raw) if clean is None else (raw, clean)))
     if clean is None:
-        raw, clean = _tidy_parts(raw, parts)
+        raw, clean = tidy(raw)
     if clean and len(parts) == 1:
         # Most lists are of one part: in canonical JSON that is what stands between the brackets.
         return [_part_of(raw[1:-1], parts[0], clean)]
     return [_part_of(bytes(item), part, clean) for item, part in zip(_parts.decode(raw), parts, strict=True)]
-
-
-def _tidy_parts(raw: bytes, parts: list[_Part]) -> tuple[bytes, bool]:
-    """As `tidy`, for the JSON text of `parts`. A long string has nothing to be minified in it: it is left out of what
-    is formatted, which takes a fifth of the time."""
-    around = raw
-    for part in parts:
-        for said in (part.text, part.content, part.thinking):
-            if said is _NOTHING:
-                continue
-            member = bytes(said)
-            if len(member) > _LONG and member[:1] == b'"':
-                # A short beginning is found many times faster than all of it.
-                at = around.find(member[:_BEGINNING])
-                if not around.startswith(member, at):
-                    return tidy(raw)
-                around = around[:at] + b'""' + around[at + len(member) :]
-    if around is not raw:
-        if len(around.split()) == 1:
-            # Nothing blank is left of it, between its words or in them.
-            return raw, not needless_escapes(raw)
-        try:
-            if msgspec.json.format(around, indent=-1) == around:
-                return raw, not needless_escapes(raw)
-        except msgspec.DecodeError:
-            pass  # what was left out stood somewhere else as well
-    return tidy(raw)
 
 
 def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
@@ -319,7 +287,7 @@ def _value_parts(content: Json) -> list[ContentPart]:
     for item in content if isinstance(content, list) else [content]:
         block = raw_block.of_value(item)
         inner = item if isinstance(item, dict) else {}
-        found.append(_paired(block, _word(inner.get("id")), _word(inner.get("tool_use_id"))))
+        found.append(_paired(block, word(inner.get("id")), word(inner.get("tool_use_id"))))
     return found
 
 
@@ -330,10 +298,6 @@ def _paired(block: Block, id_: str, tool_use_id: str) -> ContentPart:
     if block.kind == "tool_result":
         return ContentPart(block, answers=tool_use_id)
     return ContentPart(block)
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 SUMMARY = "summary"

@@ -29,7 +29,7 @@ from ctxtui.transcripts.formats.claude_code.request_log import sending
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.kit.fields import plain
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.wire.usage import further_passes, pass_id
 

@@ -21,16 +21,13 @@ from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, 
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, is_utf8, legible
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.records import Broken, FoundObject, Piece, RecordStream, is_utf8, legible
 from ctxtui.transcripts.reader import NeedsContexts, Reader
 
 if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 
 NAME: Final = SOURCE
-COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
-BARE: Final = "Claude Code history without any message"
 
 _SILENT: Final = frozenset(
     "file-history-snapshot attribution-snapshot last-prompt pr-link tag mode permission-mode worktree-state "

@@ -23,7 +23,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import ESTIMATED_BY
 from ctxtui.transcripts.formats.codex.records import COPIED_LINES, EVENT, ITEM, META, USAGE, decode
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
     OWN,

@@ -22,10 +22,9 @@ from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, Counts, counts_of, record_of
 from ctxtui.transcripts.formats.codex.records import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import count, one_line, plain
+from ctxtui.transcripts.kit.fields import count, one_line, plain, word
 from ctxtui.transcripts.kit.quota import in_rate_limits
-from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.records import Broken, FoundObject, Piece, RecordStream
 from ctxtui.transcripts.kit.timestamps import seconds
 
 SYSTEM = Place("system")
@@ -161,7 +160,7 @@ class CodexSession:
                 return self._counted(record_of(record.value()), record, found)
         if record.type in UNSENT:
             state = record.value().get("state")
-            if isinstance(state, dict) and _word(state.get("model_catalog")):
+            if isinstance(state, dict) and word(state.get("model_catalog")):
                 self._history.expect_item()
             return []
         self.other[record.type or "no type"] += 1
@@ -199,35 +198,35 @@ class CodexSession:
         agent = source.get("subagent") if isinstance(source, dict) else None
         spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
         told = {**spawn, **meta} if isinstance(spawn, dict) else meta
-        self.thread = self._calls.thread = _word(meta.get("id")) or self.thread
-        path = _word(told.get("agent_path")) or (_word(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
-        label = path.removeprefix("/root/") or _word(told.get("agent_nickname"))
-        parent = _word(told.get("parent_thread_id"))
+        self.thread = self._calls.thread = word(meta.get("id")) or self.thread
+        path = word(told.get("agent_path")) or (word(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
+        label = path.removeprefix("/root/") or word(told.get("agent_nickname"))
+        parent = word(told.get("parent_thread_id"))
         return [ThreadSeen(self.thread, label, parent if parent and parent != self._main.id else MAIN)]
 
     def _meta(self, meta: dict[str, Json]) -> list[Event]:
-        id_ = _word(meta.get("id")) or _word(meta.get("session_id"))
+        id_ = word(meta.get("id")) or word(meta.get("session_id"))
         if self._about.id:
             # Forks repeat the record of what they came from; the first names the file.
             # The client repeats its own with every turn (facts §13), so that alone is no restart; another version of
             # the client may send other tools.
             if id_ != self._about.id and not self._calls.last:
                 self._calls.root = id_
-            version = _word(meta.get("cli_version"))
+            version = word(meta.get("cli_version"))
             if id_ == self._about.id and version and version != self._about.version:
                 self._calls.begin(EpochStart.CLIENT)
                 return self._describe(version=version)
             return []
-        self._calls.root = _word(meta.get("forked_from_id")) or id_
-        self._calls.provider = _word(meta.get("model_provider")) or self._calls.provider
+        self._calls.root = word(meta.get("forked_from_id")) or id_
+        self._calls.provider = word(meta.get("model_provider")) or self._calls.provider
         self._calls.copied_lines = count(meta.get(COPIED_LINES))
         base = meta.get("base_instructions")
-        self._history.instruct(_word(base.get("text") if isinstance(base, dict) else base))
+        self._history.instruct(word(base.get("text") if isinstance(base, dict) else base))
         told = self._describe(
             id=id_,
-            cwd=plain(_word(meta.get("cwd"))),
-            client=_word(meta.get("originator")),
-            version=_word(meta.get("cli_version")),
+            cwd=plain(word(meta.get("cwd"))),
+            client=word(meta.get("originator")),
+            version=word(meta.get("cli_version")),
         )
         return [*self._began(meta), *told, *self._moved()]
 
@@ -237,8 +236,8 @@ class CodexSession:
         return self._about.id
 
     def _turn_context(self, context: dict[str, Json]) -> None:
-        self._calls.model = _word(context.get("model")) or self._calls.model
-        self._calls.effort = _word(context.get("effort"))
+        self._calls.model = word(context.get("model")) or self._calls.model
+        self._calls.effort = word(context.get("effort"))
 
     def _item(self, record: CodexRecord, found: FoundObject) -> list[Event]:
         said, calls = items.said(record.payload, record.clean), self._calls
@@ -263,7 +262,7 @@ class CodexSession:
         try:
             kind = _event.decode(record.payload).type or ""
         except msgspec.MsgspecError:
-            kind = _word(record.value().get("type"))
+            kind = word(record.value().get("type"))
         if kind == "token_count":
             told = record.value()
             quotas = in_rate_limits(told.get("rate_limits"), seconds(record.timestamp))
@@ -287,12 +286,12 @@ class CodexSession:
         return []
 
     def _happened(self, kind: str, record: CodexRecord, key: str) -> Happened:
-        words = plain(_word(record.value().get(key))) or kind
+        words = plain(word(record.value().get(key))) or kind
         return Happened(kind, words, self.thread, seconds(record.timestamp), self._calls.last)
 
     def _compacted(self, payload: dict[str, Json]) -> list[Event]:
-        summary = _word(payload.get("message"))
-        response = _word(payload.get("compaction_response_id"))
+        summary = word(payload.get("message"))
+        response = word(payload.get("compaction_response_id"))
 
         def says(call: Call) -> bool:
             if call.response_head == call.sent_head:
@@ -317,14 +316,6 @@ class CodexSession:
         return [*self._describe(window=counts.window), *self._seen(*calls)]
 
 
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-__all__ = ["BARE", "COMPANIONS", "NAME", "CodexReader", "kin", "sniff"]
-
-BARE: Final = "a Codex rollout without any message"
-COMPANIONS: Final = ("rollout-*.jsonl",)
 """Subagents have rollouts of their own in the folder of the day, among those of other sessions: see `kin`."""
 
 _IDS: Final = {

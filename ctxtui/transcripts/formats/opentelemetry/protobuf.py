@@ -11,8 +11,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry.reader import SpanTaker
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.transcripts.kit.readers import WholeReader
+from ctxtui.transcripts.kit.records import FoundObject
 
 _DEEPEST: Final = 60
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5

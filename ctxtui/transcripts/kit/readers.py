@@ -1,8 +1,9 @@
-"""Readers of formats that are one value from the first byte to the last: everything is read at `settle`."""
+"""Readers of JSON lines, record by record, and of formats that are one value, read whole at `settle`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
@@ -10,17 +11,89 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Event, Happened, Outcome, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.records import FoundObject, Piece, RecordStream
 from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.codec import spans
+
+_ONCE = Skipped | Happened | Outcome
+"""Events that are not replaced by a later one of the same id: told once, however often the file is read."""
+
+
+class Taker(Protocol):
+    """Takes the records of one format, in order."""
+
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
+        """The events of one record; `found` tells where it stands."""
+
+    def standing(self) -> Iterable[Event]:
+        """How things stand after the records so far: description, tips. Events that replace earlier ones only."""
+
+
+class LinesReader:
+    """Reads JSON lines for a `Taker`."""
+
+    def __init__(self, taker: Taker) -> None:
+        self._taker = taker
+        self._stream = RecordStream()
+        self._told: list[Event] = []
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end."""
+        return self._stream.tail
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes."""
+        events: list[Event] = []
+        for piece in self._stream.feed(data):
+            events += self._events(piece)
+        return events
+
+    def settle(self) -> list[Event]:
+        """A last record without its line end, and how things stand, where that is news."""
+        events: list[Event] = []
+        for piece in self._stream.settle():
+            events += self._events(piece)
+        standing = list(self._taker.standing())
+        if standing != self._told:
+            # What a later event of the same id does not replace is told once.
+            events += [e for e in standing if not isinstance(e, _ONCE) or e not in self._told]
+            self._told = standing
+        return events
+
+    def part(self, name: str) -> Reader:
+        """No companions: a reader that takes nothing."""
+        return LinesReader(_Nothing())
+
+    def _events(self, piece: Piece) -> list[Event]:
+        if not isinstance(piece, FoundObject):
+            return [Skipped(piece.line, piece.reason)]
+        try:
+            found = self._taker.record(canonical.loads(piece.raw), piece)
+            return [*([Skipped(piece.line, piece.note)] if piece.note else ()), *found]
+        except RecursionError:
+            why = "nested too deeply to be read"
+            return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
+
+
+class _Nothing:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
+        return ()
+
+    def standing(self) -> Iterable[Event]:
+        return ()
+
+
+def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
+    """The `open` of a format of JSON lines."""
+    return lambda tree: LinesReader(make(tree))
+
 
 Take = Callable[[Json, Tree], Iterable[Event]]
 """The events of a format's JSON value, with nodes made in the tree."""
 
 Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
 """The events of a whole file, and what is incomplete at its end."""
-
-_ONCE = Skipped | Happened | Outcome
-"""Events that are not replaced by a later one of the same id: told once, however often the file is read."""
 
 
 class WholeReader:
@@ -62,6 +135,11 @@ class WholeReader:
         return WholeReader(self._tree, lambda data, tree: ([], None))
 
 
+def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:
+    """The `open` of a format that is one text."""
+    return lambda tree: WholeReader(tree, parse)
+
+
 def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
     """The `open` of a format that is one JSON value."""
 
@@ -69,7 +147,7 @@ def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
         value, tail = value_of(data)
         return list(take(value, tree)) if value is not None else [], tail
 
-    return lambda tree: WholeReader(tree, parse)
+    return whole_reader(parse)
 
 
 def value_of(data: bytes) -> tuple[Json, Skipped | None]:
