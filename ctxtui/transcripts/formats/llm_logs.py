@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit import plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
+from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
 
 
 def by(rows: list[Row], key: str) -> dict[str, list[Row]]:

@@ -15,8 +15,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import seconds
 from ctxtui.transcripts.kit.readers import whole_reader
-from ctxtui.transcripts.kit.timestamps import seconds
 
 NAME: Final = "lm studio counts"
 _ASKED: Final = re.compile(

@@ -13,8 +13,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import IN_ALL, SUM, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.timestamps import completed
+from ctxtui.transcripts.kit.fields import completed, one_line
 
 
 class Ids:

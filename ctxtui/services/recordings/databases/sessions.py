@@ -18,7 +18,7 @@ from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.recordings.databases.address import MARK, is_database
 from ctxtui.services.recordings.databases.sources import Wanted, reading, tables_of
 from ctxtui.transcripts.kit.fields import at, moment, one_line, word
-from ctxtui.transcripts.kit.rows import decoded
+from ctxtui.transcripts.kit.readers import decoded
 
 OPENCODE: Final = "opencode"
 LLM: Final = "llm"

@@ -15,7 +15,7 @@ from ctxtui.core.errors import Unreadable
 from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC
-from ctxtui.transcripts.kit.rows import HEAD
+from ctxtui.transcripts.kit.readers import HEAD
 
 TABLES: Final = (
     "session", "message", "part", "session_v2", "session_message", "schema_version", "sessions", "conversations",

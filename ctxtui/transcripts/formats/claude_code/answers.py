@@ -42,8 +42,8 @@ from ctxtui.transcripts.formats.claude_code.message_chain import (
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.joined import with_exchange
+from ctxtui.transcripts.kit.fields import completed, seconds
 from ctxtui.transcripts.kit.records import FoundObject
-from ctxtui.transcripts.kit.timestamps import completed, seconds
 from ctxtui.transcripts.reader import NeedsContexts
 
 _NO_TIME: Final = 0.5

@@ -15,7 +15,6 @@ from ctxtui.transcripts.formats.claude_code import messages, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
-from ctxtui.transcripts.formats.claude_code.request_log import sending
 from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
@@ -231,9 +230,9 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
         case "content-replacement":
             return state.told() + system_records.replacements(state, record)
         case "cost-state" | "result" if not agent:
-            return state.told() + sending.meter(state, record, found)
+            return state.told() + messages.meter(state, record, found)
         case kind if kind in KINDS:
-            return state.told() + sending.request(state, record, found, agent)
+            return state.told() + messages.request(state, record, found, agent)
         case kind if kind in _TITLES:
             state.about.titled(record, known=record.leaf_uuid in state.threads.points)
             return []

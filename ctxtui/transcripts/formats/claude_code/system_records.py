@@ -31,8 +31,8 @@ from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, named_window, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
+from ctxtui.transcripts.kit.fields import seconds
 from ctxtui.transcripts.kit.records import Broken, FoundObject
-from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import NeedsContexts
 
 SNAPSHOT: Final = "prompt_snapshot"

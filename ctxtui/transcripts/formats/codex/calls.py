@@ -13,8 +13,7 @@ from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, WINDOW,
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import count
-from ctxtui.transcripts.kit.timestamps import completed, seconds, shrunk
+from ctxtui.transcripts.kit.fields import completed, count, seconds, shrunk
 
 ESTIMATED_BY: Final = "estimated_by"
 """The member that marks a count as ctxtui's estimate: no provider reported it."""

@@ -22,10 +22,9 @@ from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, Counts, counts_of, record_of
 from ctxtui.transcripts.formats.codex.records import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import count, one_line, plain, word
+from ctxtui.transcripts.kit.fields import count, one_line, plain, seconds, word
 from ctxtui.transcripts.kit.quota import in_rate_limits
 from ctxtui.transcripts.kit.records import Broken, FoundObject, Piece, RecordStream
-from ctxtui.transcripts.kit.timestamps import seconds
 
 SYSTEM = Place("system")
 _KEPT_ROLES = frozenset({"user", "developer", "system"})

@@ -20,7 +20,7 @@ from ctxtui.transcripts.kit import plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
+from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
 
 _NOTES: Final = frozenset({"systemNotification", "toolConfirmationRequest", "actionRequired"})
 """Parts that the user sees and no model reads."""

@@ -22,12 +22,11 @@ from ctxtui.transcripts.formats.inspect_ai import archive
 from ctxtui.transcripts.kit import chat_messages, file_head, plain_messages
 from ctxtui.transcripts.kit.conversations import Conversation, Conversations
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import WholeReader, value_of
 from ctxtui.transcripts.kit.tasks import words
-from ctxtui.transcripts.kit.timestamps import shrunk
 
 DEEPEST: Final = 100
 """Levels of an event in which attachments are looked for: no log nests them deeper."""

@@ -17,7 +17,7 @@ from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, Ta
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
-from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
+from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
 
 SESSIONS: Final = "session_v2"
 MESSAGES: Final = "session_message"

@@ -25,6 +25,7 @@ from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
 from ctxtui.transcripts.kit.chat_messages import more
 from ctxtui.transcripts.kit.fields import at as member
 from ctxtui.transcripts.kit.fields import count, obj, word
+from ctxtui.transcripts.kit.readers import Tables, decoded
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,
@@ -35,7 +36,6 @@ from ctxtui.transcripts.kit.resume import (
     is_answer,
     losses,
 )
-from ctxtui.transcripts.kit.rows import Tables, decoded
 
 _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
 _IMAGES: Final = "an image in a changed result"

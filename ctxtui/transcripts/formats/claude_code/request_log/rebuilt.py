@@ -19,8 +19,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.request_log.store import MESSAGES, SYSTEM, TOOLS, RequestShape, RequestStore
+from ctxtui.transcripts.kit.fields import seconds
 from ctxtui.transcripts.kit.records import FoundObject
-from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.wire.codec.frame import Frame, MemberText
 from ctxtui.wire.codec.skeleton import STRING, marks_json
 from ctxtui.wire.codec.style import COMPACT

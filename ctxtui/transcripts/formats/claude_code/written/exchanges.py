@@ -28,8 +28,7 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
     upwards,
 )
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
-from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.fields import one_line, shrunk
 from ctxtui.wire.grammars import ANTHROPIC
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response

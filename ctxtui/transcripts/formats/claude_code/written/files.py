@@ -13,9 +13,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, IndexLine
 from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import word
+from ctxtui.transcripts.kit.fields import seconds, word
 from ctxtui.transcripts.kit.records import FoundObject, Piece, RecordStream
-from ctxtui.transcripts.kit.timestamps import seconds
 from ctxtui.transcripts.reader import Reader
 
 INDEX: Final = "index.jsonl"
