@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.offline import Provider, Server, offline
-from ctxtui.offline.local.servers import Local, LocalModel
+from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.script import parse_script
 from ctxtui.services.headless.api import curator
 from examples.bridge.figures import SCHEMAS

@@ -21,7 +21,7 @@ def load() -> None:
         if room in ROOMS and not found.name.endswith("__main__"):
             import_module(found.name)
     from ctxtui.offline.anthropic.models import OFFLINE
-    from ctxtui.offline.counting import text_counter
+    from ctxtui.offline.usage_ledger import text_counter
     from ctxtui.services.config.package_data import model_table
     from ctxtui.services.counting.counting import LocalCounts
 

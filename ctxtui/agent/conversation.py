@@ -17,7 +17,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire import registry
 from ctxtui.wire.codec.speller import Speller
-from ctxtui.wire.grammars import ANTHROPIC, OLLAMA
+from ctxtui.wire.grammar import ANTHROPIC, OLLAMA
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.speech import Attached, Result, template, tool_results, user_message
 from ctxtui.wire.translate import encode

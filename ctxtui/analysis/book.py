@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ctxtui.analysis.forecast import Forecast
+from ctxtui.analysis.forecast import Forecast, ForecastRange, Learning
 from ctxtui.analysis.labels.segments import Segment, by_category
-from ctxtui.analysis.learning import ForecastRange, Learning
 from ctxtui.analysis.read.absence import Absences
 from ctxtui.analysis.read.read_context import ReadContexts
 from ctxtui.analysis.read.reported_thinking import ReportedThinking
@@ -19,11 +18,10 @@ from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Node
-from ctxtui.tokens.cumulate import Cumulated, Parts
+from ctxtui.tokens.cumulate import Cumulated, Parts, WholeTokens
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
 from ctxtui.tokens.weights import Weights, is_exact, slack
-from ctxtui.tokens.whole_tokens import WholeTokens
 
 _THINKING: Final = INDEX["thinking"]
 

@@ -20,7 +20,7 @@ from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, tokens
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
 

@@ -1,6 +1,6 @@
 """Who is let in: programs of this machine. A web page, which any site may have sent, is not.
 
-A browser says in ``Host`` what name it looked up and in ``Origin`` whose page asks (see `offline/http/visitors`, which
+A browser says in ``Host`` what name it looked up and in ``Origin`` whose page asks (see `offline/http/server`, which
 asks the same of another server).
 """
 

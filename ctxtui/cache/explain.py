@@ -12,10 +12,9 @@ from typing import Final, NamedTuple
 
 from ctxtui.cache import outcome as reasons
 from ctxtui.cache.outcome import CacheOutcome, Reason
-from ctxtui.cache.prefix_key import PrefixEnd
+from ctxtui.cache.prefix_key import PrefixEnd, PromptFacts
 from ctxtui.cache.prefix_seed import effective
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.prompt_facts import PromptFacts
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree

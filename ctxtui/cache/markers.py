@@ -10,7 +10,7 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.request import Marker, Request
 
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})

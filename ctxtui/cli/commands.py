@@ -2,264 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 
 class CommandEntry(NamedTuple):
-    """One command. `target` is ``module:attribute``, imported when the command runs."""
+    """One command. `target` is ``module:attribute`` below `ctxtui.cli`, imported when it runs."""
 
     name: str
     target: str
     line: str
 
 
-FRONT: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
-    (
-        "Look",
-        (
-            CommandEntry(
-                "open",
-                "ctxtui.cli.manage.open:open_",
-                "Open a recording on the screen (the default for a path or an id).",
-            ),
-            CommandEntry("last", "ctxtui.cli.manage.open:last", "Open this directory's newest session and follow it."),
-            CommandEntry(
-                "show", "ctxtui.cli.inspect.show:show", "Print what one call's context holds: blocks, tokens, residual."
-            ),
-            CommandEntry(
-                "diff",
-                "ctxtui.cli.inspect.diff:diff",
-                "Compare two calls or two sessions: what entered, left, changed.",
-            ),
-            CommandEntry(
-                "search",
-                "ctxtui.cli.inspect.search:search",
-                "Find a text or expression in the blocks of every session.",
-            ),
-            CommandEntry(
-                "sessions", "ctxtui.cli.manage.sessions:sessions", "List the sessions that can be opened, newest first."
-            ),
-        ),
+FRONT: Final = {
+    "Look": (
+        CommandEntry("open", "manage.open:open_", "Open a recording on the screen (the default for a path or an id)."),
+        CommandEntry("last", "manage.open:last", "Open this directory's newest session and follow it."),
+        CommandEntry("show", "inspect.show:show", "Print what one call's context holds: blocks, tokens, residual."),
+        CommandEntry("diff", "inspect.diff:diff", "Compare two calls or two sessions: what entered, left, changed."),
+        CommandEntry("search", "inspect.search:search", "Find a text or expression in the blocks of every session."),
+        CommandEntry("sessions", "manage.sessions:sessions", "List the sessions that can be opened, newest first."),
     ),
-    (
-        "Measure",
-        (
-            CommandEntry(
-                "cost",
-                "ctxtui.cli.money.cost:cost",
-                "Show what sessions cost: in all, by model, tool, day ...",
-            ),
-            CommandEntry(
-                "cache", "ctxtui.cli.inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."
-            ),
-            CommandEntry(
-                "check",
-                "ctxtui.cli.money.check:check_",
-                "Hold recordings against limits: context, cache, cost; for tests.",
-            ),
-        ),
+    "Measure": (
+        CommandEntry("cost", "money.cost:cost", "Show what sessions cost: in all, by model, tool, day ..."),
+        CommandEntry("cache", "inspect.cache:cache", "Why the cache missed, dearest first; the next call's read."),
+        CommandEntry("check", "money.check:check_", "Hold recordings against limits: context, cache, cost; for tests."),
     ),
-    (
-        "Talk",
-        (
-            CommandEntry(
-                "chat",
-                "ctxtui.cli.manage.chat:chat",
-                "Talk to a model: the inspector with a prompt and a running agent.",
-            ),
-            CommandEntry("run", "ctxtui.cli.agent.run:run", "Let an agent do a task without a screen; on record."),
-            CommandEntry(
-                "exec", "ctxtui.cli.agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."
-            ),
-        ),
+    "Talk": (
+        CommandEntry("chat", "manage.chat:chat", "Talk to a model: the inspector with a prompt and a running agent."),
+        CommandEntry("run", "agent.run:run", "Let an agent do a task without a screen; on record."),
+        CommandEntry("exec", "agent.exec:exec_", "Run an agent with ctxtui between it and its provider: recorded."),
     ),
-    (
-        "Change",
-        (
-            CommandEntry(
-                "curate", "ctxtui.cli.edit.curate:curate", "Print a request under edits and policies, with its price."
-            ),
-            CommandEntry(
-                "export", "ctxtui.cli.edit.export:export", "Write one context as a request body, or a session as JSONL."
-            ),
-            CommandEntry(
-                "share", "ctxtui.cli.edit.share:share", "Write one call as a page to give away, secrets masked."
-            ),
-        ),
+    "Change": (
+        CommandEntry("curate", "edit.curate:curate", "Print a request under edits and policies, with its price."),
+        CommandEntry("export", "edit.export:export", "Write one context as a request body, or a session as JSONL."),
+        CommandEntry("share", "edit.share:share", "Write one call as a page to give away, secrets masked."),
     ),
-    (
-        "Set up",
-        (
-            CommandEntry(
-                "doctor",
-                "ctxtui.cli.manage.doctor:doctor",
-                "Check this machine: terminal, packages, folders, sessions.",
-            ),
-            CommandEntry(
-                "help", "ctxtui.cli.help:help_", "Help on a command, or a topic: exit-codes, settings, policies."
-            ),
-        ),
+    "Set up": (
+        CommandEntry("doctor", "manage.doctor:doctor", "Check this machine: terminal, packages, folders, sessions."),
+        CommandEntry("help", "help:help_", "Help on a command, or a topic: exit-codes, settings, policies."),
     ),
-)
+}
 """What `ctxtui --help` shows."""
 
-MORE: Final[tuple[tuple[str, tuple[CommandEntry, ...]], ...]] = (
-    (
-        "A recording, beside show",
-        (
-            CommandEntry(
-                "growth",
-                "ctxtui.cli.inspect.growth:growth",
-                "How a context grew, by category and phase; do N more phases fit?",
-            ),
-            CommandEntry(
-                "compactions",
-                "ctxtui.cli.inspect.compactions:compactions",
-                "What compactions kept and lost, and what came back at what cost.",
-            ),
-            CommandEntry(
-                "audit", "ctxtui.cli.inspect.audit:audit_", "Hold forecasts of every call's input against its report."
-            ),
-            CommandEntry(
-                "findings",
-                "ctxtui.cli.money.findings:findings",
-                "Problems found, and fixes, ranked by what they save.",
-            ),
-            CommandEntry(
-                "lab", "ctxtui.cli.lab.lab:lab", "Replay sessions under other policies, caches, models; no model call."
-            ),
+MORE: Final = {
+    "A recording, beside show": (
+        CommandEntry(
+            "growth", "inspect.growth:growth", "How a context grew, by category and phase; do N more phases fit?"
+        ),
+        CommandEntry(
+            "compactions",
+            "inspect.compactions:compactions",
+            "What compactions kept and lost, and what came back at what cost.",
+        ),
+        CommandEntry("audit", "inspect.audit:audit_", "Hold forecasts of every call's input against its report."),
+        CommandEntry("findings", "money.findings:findings", "Problems found, and fixes, ranked by what they save."),
+        CommandEntry("lab", "lab.lab:lab", "Replay sessions under other policies, caches, models; no model call."),
+    ),
+    "Before a run": (
+        CommandEntry("budget", "money.budget:budget", "Lay out a window and a project before a run: what fits."),
+        CommandEntry("count", "money.count:count", "Count tokens and price of files before anyone reads them."),
+        CommandEntry("preflight", "money.preflight:preflight", "Before a long run: limits ahead, cost, what goes."),
+    ),
+    "Money of all sessions": (
+        CommandEntry(
+            "stats", "money.stats:stats", "Say where tokens and money of all sessions went, and what a change did."
+        ),
+        CommandEntry("report", "edit.report:report", "Say what sessions came to: text, or --html: a page with charts."),
+    ),
+    "Around agents, beside exec": (
+        CommandEntry("hold", "agent.hold:hold", "Requests that wait under exec: release, apply, refuse."),
+        CommandEntry("proxy", "agent.proxy:proxy", "Stand between programs and providers: off ends it."),
+        CommandEntry(
+            "statusline",
+            "agent.statusline_command:statusline",
+            "A status line for Claude Code: context, next price, cache; install, remove.",
+        ),
+        CommandEntry("mcp", "agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
+        CommandEntry("offline", "manage.offline:offline", "Serve the providers' APIs with no model: a test double."),
+        CommandEntry(
+            "agree", "agent.agree:agree", "Does it still work? Send calls again under policies; compare next steps."
         ),
     ),
-    (
-        "Before a run",
-        (
-            CommandEntry(
-                "budget", "ctxtui.cli.money.budget:budget", "Lay out a window and a project before a run: what fits."
-            ),
-            CommandEntry(
-                "count", "ctxtui.cli.money.count:count", "Count tokens and price of files before anyone reads them."
-            ),
-            CommandEntry(
-                "preflight", "ctxtui.cli.money.preflight:preflight", "Before a long run: limits ahead, cost, what goes."
-            ),
+    "Stored sessions": (
+        CommandEntry(
+            "session", "manage.sessions_edit:session", "Stored sessions: rename, tag, archive, delete, scrub, notes ..."
         ),
+        CommandEntry("import", "manage.imports:import_", "Copy recordings into ctxtui's own database; twice is once."),
+        CommandEntry("repair", "edit.repair:repair", "Mend a session that its provider refuses, into a new file."),
+        CommandEntry("db", "manage.db:db", "Look after the database: info, index, backup, vacuum, prune."),
     ),
-    (
-        "Money of all sessions",
-        (
-            CommandEntry(
-                "stats",
-                "ctxtui.cli.money.stats:stats",
-                "Say where tokens and money of all sessions went, and what a change did.",
-            ),
-            CommandEntry(
-                "report",
-                "ctxtui.cli.edit.report:report",
-                "Say what sessions came to: text, or --html: a page with charts.",
-            ),
-        ),
+    "Edits": (CommandEntry("edits", "edit.edits:edits", "Print a session's edits, and what became of them per call."),),
+    "This machine": (
+        CommandEntry("config", "manage.config:config", "Show every setting and where its value comes from."),
+        CommandEntry("completion", "help:completion", "Print the completion script for your shell."),
     ),
-    (
-        "Around agents, beside exec",
-        (
-            CommandEntry(
-                "hold", "ctxtui.cli.agent.hold:hold", "Requests that wait under exec: release, apply, refuse."
-            ),
-            CommandEntry("proxy", "ctxtui.cli.agent.proxy:proxy", "Stand between programs and providers: off ends it."),
-            CommandEntry(
-                "statusline",
-                "ctxtui.cli.agent.statusline_command:statusline",
-                "A status line for Claude Code: context, next price, cache; install, remove.",
-            ),
-            CommandEntry("mcp", "ctxtui.cli.agent.mcp:mcp", "MCP servers: what their tools took, what is configured."),
-            CommandEntry(
-                "offline",
-                "ctxtui.cli.manage.offline:offline",
-                "Serve the providers' APIs with no model: a test double.",
-            ),
-            CommandEntry(
-                "agree",
-                "ctxtui.cli.agent.agree:agree",
-                "Does it still work? Send calls again under policies; compare next steps.",
-            ),
-        ),
-    ),
-    (
-        "Stored sessions",
-        (
-            CommandEntry(
-                "session",
-                "ctxtui.cli.manage.session_group:session",
-                "Stored sessions: rename, tag, archive, delete, scrub, notes ...",
-            ),
-            CommandEntry(
-                "import",
-                "ctxtui.cli.manage.imports:import_",
-                "Copy recordings into ctxtui's own database; twice is once.",
-            ),
-            CommandEntry(
-                "repair", "ctxtui.cli.edit.repair:repair", "Mend a session that its provider refuses, into a new file."
-            ),
-            CommandEntry(
-                "db", "ctxtui.cli.manage.db:db", "Look after the database: info, index, backup, vacuum, prune."
-            ),
-        ),
-    ),
-    (
-        "Edits",
-        (
-            CommandEntry(
-                "edits", "ctxtui.cli.edit.edits:edits", "Print a session's edits, and what became of them per call."
-            ),
-        ),
-    ),
-    (
-        "This machine",
-        (
-            CommandEntry(
-                "config", "ctxtui.cli.manage.config:config", "Show every setting and where its value comes from."
-            ),
-            CommandEntry(
-                "completion", "ctxtui.cli.completion:completion", "Print the completion script for your shell."
-            ),
-        ),
-    ),
-)
+}
 """What `ctxtui help commands` shows beside them."""
 
-_SESSION: Final[tuple[CommandEntry, ...]] = (
-    CommandEntry("rename", "ctxtui.cli.manage.sessions_edit:rename", "Give a stored session another title."),
-    CommandEntry("tag", "ctxtui.cli.manage.sessions_edit:tag", "Add or remove tags of a stored session."),
+_SESSION: Final = (
+    CommandEntry("rename", "manage.sessions_edit:rename", "Give a stored session another title."),
+    CommandEntry("tag", "manage.sessions_edit:tag", "Add or remove tags of a stored session."),
+    CommandEntry("archive", "manage.sessions_edit:archive", "Hide a stored session from the lists, or show it."),
+    CommandEntry("delete", "manage.sessions_edit:delete", "Delete a stored session and what only it used."),
     CommandEntry(
-        "archive", "ctxtui.cli.manage.sessions_edit:archive", "Hide a stored session from the lists, or show it."
+        "subscription", "manage.sessions_edit:subscription", "Mark a session as paid by a subscription: tokens lead."
     ),
-    CommandEntry("delete", "ctxtui.cli.manage.sessions_edit:delete", "Delete a stored session and what only it used."),
-    CommandEntry(
-        "subscription",
-        "ctxtui.cli.manage.sessions_edit:subscription",
-        "Mark a session as paid by a subscription: tokens lead.",
-    ),
-    CommandEntry("scrub", "ctxtui.cli.edit.scrub:scrub", "Write a masked copy of a session into the database."),
-    CommandEntry(
-        "notes", "ctxtui.cli.inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."
-    ),
+    CommandEntry("scrub", "edit.scrub:scrub", "Write a masked copy of a session into the database."),
+    CommandEntry("notes", "inspect.notes:notes", "Print notes and bookmarks of a session, or of all sessions."),
 )
 SESSION: Final = {entry.name: entry for entry in _SESSION}
 """Of `ctxtui session`."""
 
-_EDITS: Final[tuple[CommandEntry, ...]] = (
-    CommandEntry("pins", "ctxtui.cli.edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
-    CommandEntry("stage", "ctxtui.cli.edit.stage:stage", "Stage pins and drops that the inspector then shows."),
+_EDITS: Final = (
+    CommandEntry("pins", "edit.pins:pins", "Pinned blocks as text; a hook for compactions."),
+    CommandEntry("stage", "edit.stage:stage", "Stage pins and drops that the inspector then shows."),
 )
 EDITS: Final = {entry.name: entry for entry in _EDITS}
 """Of `ctxtui edits`, whose own is the list of a session's edits."""
 
-WHY: Final = CommandEntry(
-    "why", "ctxtui.cli.money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures."
-)
+WHY: Final = CommandEntry("why", "money.why:why", "The bill as a sum: what was carried, rewritten, new; and cures.")
 
-
-ENTRIES: Final = {entry.name: entry for _, entries in (*FRONT, *MORE) for entry in entries}
+ENTRIES: Final = {entry.name: entry for entries in (*FRONT.values(), *MORE.values()) for entry in entries}
 
 OLDER: Final = {
     **{name: ("session", name) for name in SESSION},
@@ -301,12 +165,12 @@ def help_text() -> str:
 
 def all_commands() -> str:
     """What `ctxtui help commands` prints."""
-    own = (("ctxtui session", _SESSION), ("ctxtui edits", _EDITS))
-    return "\n".join([*_listed(FRONT), *_listed(MORE), *_listed(own)]).rstrip("\n")
+    own = {"ctxtui session": _SESSION, "ctxtui edits": _EDITS}
+    return "\n".join(_listed({**FRONT, **MORE, **own})).rstrip("\n")
 
 
-def _listed(sections: tuple[tuple[str, tuple[CommandEntry, ...]], ...]) -> list[str]:
+def _listed(sections: Mapping[str, Sequence[CommandEntry]]) -> list[str]:
     return [
         f"{title}:\n" + "".join(f"  {entry.name:<12} {entry.line}\n" for entry in entries)
-        for title, entries in sections
+        for title, entries in sections.items()
     ]

@@ -57,6 +57,14 @@ def override(context: click.Context, **given: object) -> None:
     root.obj = (*(root.obj or ()), *(f"{name}={value}" for name, value in given.items() if value not in ("", None)))
 
 
+CALL_OPTION: Final = click.option(
+    "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
+)
+THREAD_OPTION: Final = click.option(
+    "--thread", default="", metavar="T", help="A subagent's thread (default: the main one)."
+)
+JSON_OPTION: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+FORCE_OPTION: Final = click.option("--force", is_flag=True, help="Replace FILE where there is one.")
 FILES_OPTION: Final = click.option(
     "--files",
     type=click.Choice(["named", "auto"]),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import get_completion_class
 
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import EDITS, OLDER, WHY, all_commands, help_text
-from ctxtui.cli.lazy_group import imported
-from ctxtui.cli.output import write
+from ctxtui.cli.group import imported
+from ctxtui.cli.output import answer, write
 from ctxtui.core import canonical
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.config import describe
@@ -70,3 +71,21 @@ def _command_help(context: click.Context, words: tuple[str, ...]) -> str:
         inner = click.Context(found, parent=inner, info_name=word)
         command = found
     return command.get_help(inner)
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.option("--json", "as_json", is_flag=True, help="Print the script as JSON (schema_version 1).")
+@click.pass_context
+def completion(context: click.Context, shell: str, as_json: bool) -> None:
+    """Print the completion script for SHELL.
+
+    \b
+    bash:  ctxtui completion bash > ~/.local/share/bash-completion/completions/ctxtui
+    zsh:   ctxtui completion zsh > "${fpath[1]}/_ctxtui"
+    fish:  ctxtui completion fish > ~/.config/fish/completions/ctxtui.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None  # the three are click's own
+    script = kind(context.find_root().command, {}, "ctxtui", "_CTXTUI_COMPLETE").source().rstrip("\n")
+    answer(as_json, {"shell": shell, "script": script}, script)

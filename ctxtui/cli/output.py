@@ -6,12 +6,12 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 from ctxtui.cli import progress
-from ctxtui.cli.exit_codes import ExitCode
+from ctxtui.cli.exit_codes import ExitCode, code_for
 from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
 
@@ -44,6 +44,11 @@ def write(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def answer(as_json: bool, fields: Mapping[str, Any], text: str) -> None:
+    """Print what a command has to say: `fields` as JSON, or `text`."""
+    write_json(fields) if as_json else write(text)
+
+
 def note(text: str) -> None:
     """A remark for a person, on standard error: never in the way of a pipe."""
     progress.wipe()
@@ -73,6 +78,19 @@ def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str 
         write_json({"error": error})
     note(str(CtxtuiError(message, place=place, way_out=way_out)))
     return code.number
+
+
+def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
+    """Print an error as `report_error` does, under its own exit code; its number."""
+    return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
+
+
+def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, passing: tuple[type[CtxtuiError], ...] = ()) -> int:
+    """Note each of the recordings that could not be read; the exit code of the first whose error is not `passing`."""
+    codes = [code_for(error).number for _, error in failed if not isinstance(error, passing)]
+    for name, error in failed:
+        note(f"{name}: {error}")
+    return codes[0] if codes else 0
 
 
 def wants_colour() -> bool:

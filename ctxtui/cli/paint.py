@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
 
 from ctxtui.cli.output import wants_colour, write
 from ctxtui.tui.theme.glyphs import translate
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span
+from ctxtui.views.text.table import Table
+
+Row = TypeVar("Row")
 
 _ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3", "underline": "4", "strike": "9"}
 WIDEST: Final = 120
@@ -51,6 +54,14 @@ class Painter:
             text = translate(text, style)
         codes = _codes(style) if self._colour else ""
         return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() else text
+
+
+def table_lines(table: Table[Row], rows: Iterable[Row], room: int, order: str = "") -> Iterator[list[Span]]:
+    """The heads of a table, where it has any (`order` marks the one it is sorted by), and its rows."""
+    if table.headed:
+        yield table.heads(room, order)
+    for row in rows:
+        yield table.draw(row, room)
 
 
 def rule(title: str, note: str = "") -> list[list[Span]]:

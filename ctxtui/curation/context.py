@@ -17,7 +17,7 @@ from ctxtui.core.call import Call, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, Target
 from ctxtui.core.tree import Tree
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import source_of
 

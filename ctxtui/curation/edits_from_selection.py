@@ -27,7 +27,7 @@ from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.policies.context_spans import numbered
 from ctxtui.curation.record_summary import length_for, summary
-from ctxtui.wire.grammars import RESPONSES
+from ctxtui.wire.grammar import RESPONSES
 
 HEAD, TAIL = 800, 400
 """Characters that a truncation keeps of a long text."""

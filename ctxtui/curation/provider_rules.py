@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.tokens.models import ModelCard
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 
 MOST_MARKERS: Final = 4
 """Cache markers that one Anthropic request may carry (facts §2)."""

@@ -1,9 +1,11 @@
-"""A request as the offline model hears it, whatever its dialect."""
+"""A request as the offline model hears it, whatever its dialect: what was said, what came back, the tools."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
@@ -11,12 +13,148 @@ from msgspec import Struct
 from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
-from ctxtui.offline.json_shape import members
-from ctxtui.offline.offered import called_within, tools_in
+from ctxtui.offline.answer import AnsweredCall
+from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.openai.cipher import opened
-from ctxtui.wire.definitions import Definition
+from ctxtui.wire.definitions import Definition, read
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, Turn, TurnPart, turns
+
+_OWN_SCHEMAS: Final[dict[str, dict[str, Json]]] = {
+    "bash": {"command": {"type": "string"}},
+    "memory": {"command": {"enum": ["create"]}, "path": {"type": "string"}, "file_text": {"type": "string"}},
+    "text_editor": {"command": {"enum": ["view"]}, "path": {"type": "string"}},
+}
+"""What the input of the provider's own client tools looks like, as far as it is used."""
+
+
+_SCRIPT: Final = re.compile(r"const r = await tools\.(\w+)\((.*)\);$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOffer(Definition):
+    """A tool with how it is called: within which `namespace`, with `free` text instead of an object, or through the
+    JavaScript that the tool `code` takes ("": itself). `image`: it returns a picture. `named_only` tools are called
+    where they are named and not because they fit."""
+
+    namespace: str = ""
+    free: bool = False
+    code: str = ""
+    image: bool = False
+    named_only: bool = False
+
+    def call(self, given: Json) -> AnsweredCall:
+        """The call with the arguments `given`."""
+        if not self.code:
+            return AnsweredCall(self.name, given, self.namespace)
+        # All that a script says is what it gives to `text` or `image`; a command's words are in `output`.
+        shown = "image(r.image_url)" if self.image else "text(r?.output ?? r)"
+        script = f"const r = await tools.{self.name}({json.dumps(given, ensure_ascii=False)});\n{shown};\n"
+        return AnsweredCall(self.code, script, self.namespace)
+
+
+def home_of(made: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
+    """The namespace of the tool that is called, and whether it takes free text; by what was given where no such tool
+    is offered."""
+    for tool in tools:
+        if tool.name == made.name and isinstance(tool, ToolOffer) and made.namespace in ("", tool.namespace):
+            return tool.namespace, tool.free
+    return made.namespace, isinstance(made.arguments, str)
+
+
+def call(tool: Definition, given: Json) -> AnsweredCall:
+    """The call of `tool` with the arguments `given`."""
+    return tool.call(given) if isinstance(tool, ToolOffer) else AnsweredCall(tool.name, given)
+
+
+def called_within(name: str, arguments: str) -> tuple[str, str]:
+    """The tool that the call `name` with `arguments` came down to, and its arguments, where it was a script of
+    `OfferedTool.call`; else the call itself."""
+    found = _SCRIPT.match(arguments)
+    return (found[1], found[2]) if found else (name, arguments)
+
+
+def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition]:
+    """The client's tools among definitions as a request spells them."""
+    for value in values:
+        here = members(value)
+        kind, name = str(here.get("type")), here.get("name")
+        if kind == "namespace" and not namespace:
+            yield from tools_in(rows(here.get("tools")), str(name or ""))
+        elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
+            yield from _custom(name, str(here.get("description") or ""), namespace)
+        elif (found := read(value)) is not None:
+            yield ToolOffer(found.name, found.description, found.schema, found.strict, namespace)
+        elif isinstance(name, str):
+            own = next((o for begin, o in _OWN_SCHEMAS.items() if kind.startswith(begin)), None)
+            if own is not None:
+                yield Definition(name, "", {"type": "object", "properties": own, "required": list(own)})
+
+
+def _custom(name: str, description: str, namespace: str) -> Iterator[Definition]:
+    inside = list(_declared(description, name, namespace))
+    yield from inside
+    yield ToolOffer(name, description, {}, namespace=namespace, free=True, named_only=bool(inside))
+
+
+_BLOCK: Final = re.compile(r"^```ts\n(.*?)^```", re.S | re.M)
+_HEAD: Final = re.compile(r"declare const tools: \{ (\w+)\(\w+: (string\)|\{)")
+_MEMBER: Final = re.compile(r"\"?([\w$-]+)\"?(\?)?: (.+?);?$")
+_LITERAL: Final = re.compile(r'"([^"]*)"')
+_PLAIN: Final = ("string", "number", "boolean")
+_MOST: Final = 500
+"""Declarations that are read of one description."""
+
+
+def _declared(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
+    """The tools that scripts for tool `code` can call, out of the TypeScript in its `description` (facts §13.2)."""
+    at = 0
+    for n, block in enumerate(_BLOCK.finditer(description)):
+        head = _HEAD.match(block[1])
+        told, at = description[at : block.start()], block.end()
+        if head is None or n >= _MOST:
+            continue
+        free = head[2] != "{"
+        inner, _, gives = block[1][head.end() :].partition("}): Promise<")
+        image = "image_url: string" in gives and "output: string" not in gives
+        schema = {} if free else _schema(inner)
+        yield ToolOffer(head[1], _description(told), schema, None, namespace, free, code, image)
+
+
+def _description(told: str) -> str:
+    """What is said of a tool between its heading and its declaration."""
+    lines = told.rpartition("### ")[2].splitlines()[1:]
+    return "\n".join(line for line in lines if not line.endswith("declaration:")).strip()
+
+
+def _schema(inner: str) -> Json:
+    """The members of a TypeScript object type as a JSON schema, as far as plain types go."""
+    made: dict[str, tuple[dict[str, Json], bool]] = {}
+    depth = 0
+    for line in inner.splitlines():
+        told = line.partition("//")[0].strip()
+        found = _MEMBER.match(told) if not depth else None
+        if found is not None:
+            made[found[1]] = _type(found[3]), not found[2]
+        depth = max(0, depth + told.count("{") - told.count("}"))
+    return {
+        "type": "object",
+        "properties": {name: schema for name, (schema, _) in made.items()},
+        "required": [name for name, (_, needed) in made.items() if needed],
+    }
+
+
+def _type(spelled: str) -> dict[str, Json]:
+    if spelled in _PLAIN:
+        return {"type": spelled}
+    if spelled.startswith("Array<") or spelled.endswith("[]"):
+        inner = spelled.removesuffix("[]").removeprefix("Array<").removesuffix(">")
+        return {"type": "array", "items": _type(inner)}
+    literals = _LITERAL.findall(spelled)
+    if literals and not _LITERAL.sub("", spelled).strip(" |"):
+        return {"enum": literals}
+    return {"type": "object"} if spelled.startswith("{") else {}
+
 
 _REMINDERS: Final = re.compile(
     r"<(system-reminder|local-command-\w+|command-(?:name|message|args)|task-notification)>.*?</\1>"

@@ -1,9 +1,11 @@
-"""What requests weigh and what the prompt cache makes of them, with the engines of `cache`."""
+"""What requests weigh, by the model's card, and what the prompt cache makes of them, by the engines of `cache`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -12,13 +14,74 @@ from ctxtui.cache.prefix_key import Prefixes
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.rule_table import RuleTable, parse_rules
 from ctxtui.cache.simulate import Simulator
-from ctxtui.core.block import TOOL
+from ctxtui.core.block import TOOL, Block
 from ctxtui.core.tree import Tree
-from ctxtui.offline.counting import block_counter
-from ctxtui.offline.data import DATA, card
+from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.encode import TokenizerFailure, count_text
+from ctxtui.tokens.models import ModelCard, ModelTable, parse_models
+from ctxtui.tokens.vocab import ENCODINGS, build_encoding
+from ctxtui.tokens.weights import prior, tokens
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+DATA: Final = Path(__file__).resolve().parent.parent / "data"
+
+
+@cache
+def model_table() -> ModelTable:
+    """The cards of all models we know."""
+    return parse_models((DATA / "models.toml").read_text(encoding="utf-8"))
+
+
+def card(model: str) -> ModelCard:
+    """The card of `model`, by any of its spellings."""
+    return model_table().card(model)
+
+
+@cache
+def encoding(name: str) -> Encoding:
+    """The tokenizer `name`; the first use takes about 0.3 s."""
+    vocabulary = ENCODINGS[name].vocabulary
+    return build_encoding(name, (DATA / "vocab" / f"{vocabulary}.tiktoken.xz").read_bytes())
+
+
+@cache
+def block_counter(model: str) -> Callable[[Block], int]:
+    """The function that gives the whole tokens of a block as `model` reads it; each block is counted once."""
+    facts = card(model)
+    weights = prior(facts)
+    known: dict[str, int] = {}
+
+    def count(block: Block) -> int:
+        found = known.get(block.digest)
+        if found is None:
+            found = known[block.digest] = max(0, round(tokens(features_of(block, text_counter(model), facts), weights)))
+        return found
+
+    return count
+
+
+def text_counter(model: str) -> Callable[[str], int]:
+    """The function that gives the tokens of a text in the model's encoding."""
+    name = card(model).encoding
+
+    def count(text: str) -> int:
+        try:
+            return count_text(encoding(name), text)
+        except TokenizerFailure:
+            return -(-len(text.encode("utf-8", "replace")) // 4)
+
+    return count
+
+
+def output_tokens(model: str, blocks: Iterable[Block]) -> int:
+    """Tokens of an answer's blocks; at least one, for even silence costs a token."""
+    return max(1, sum(map(block_counter(model), blocks)))
+
 
 _FORCED: Final = ("any", "tool", "required")
 

@@ -3,16 +3,124 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.category import INDEX
+from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import Node, Tree
-from ctxtui.tokens.feature_rows import Composition, FeatureRows
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import Weights
-from ctxtui.tokens.whole_tokens import WholeTokens
+from ctxtui.tokens.weights import Weights, tokens
+
+_UNKNOWN: Final = -(2**62)
+_MORE: Final = 4096
+"""Rows for which room is made at once."""
+
+
+class WholeTokens:
+    """What the compositions of `rows` come to under `weights`. A row never changes: what it comes to is kept. Several
+    threads may ask."""
+
+    def __init__(self, rows: FeatureRows, weights: Weights) -> None:
+        self.rows = rows
+        self.weights = weights
+        self._known = array("q")
+
+    def at(self, number: int) -> tuple[int, ...]:
+        """Tokens by category of the context `number`. Raises `IndexError` for one that is not there."""
+        known, rows = self._known, self.rows.rows_at(number)
+        try:
+            found = [known[row] for row in rows]
+        except IndexError:
+            self._make_room(max(rows))
+            found = [known[row] for row in rows]
+        if _UNKNOWN in found:
+            found = [self._weighed(row) if one == _UNKNOWN else one for row, one in zip(rows, found, strict=True)]
+        return tuple(found)
+
+    def of(self, number: int, category: int) -> int:
+        """As `at`, of one category alone."""
+        return self._of(self.rows.row_at(number, category))
+
+    def _of(self, row: int) -> int:
+        self._make_room(row)
+        return self._weighed(row)
+
+    def _weighed(self, row: int) -> int:
+        """As `_of`, where there is room for the row."""
+        found = self._known[row]
+        if found == _UNKNOWN:
+            found = self._known[row] = round(tokens(self.rows.values(row), self.weights))
+        return found
+
+    def _make_room(self, row: int) -> None:
+        room = len(self._known)
+        if row >= room:
+            # Two threads that make room at once make more than enough.
+            self._known.extend([_UNKNOWN] * (row + _MORE - room))
+
+
+Composition = tuple[Features, ...]
+"""Raw features of a context, one entry per category in the order of `CATEGORIES`."""
+
+_KINDS: Final = len(CATEGORIES)
+
+
+class FeatureRows:
+    """The compositions of contexts by number, from 0 (the empty one) on. They are only appended, so that one thread may
+    add while others read; `put` names another composition for a context that is there."""
+
+    def __init__(self) -> None:
+        self._of: list[tuple[int, ...]] = [(0,) * _KINDS]
+        """The row of each category, by context."""
+        self._rows: list[Features] = [NOTHING]
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def same(self, as_: int) -> None:
+        """One context more, with the composition of the context `as_`."""
+        self._of.append(self._of[as_])
+
+    def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
+        """One context more: that of `before` and `more`, one after another, each with its category index."""
+        self._of.append(self._made(before, more))
+
+    def put(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
+        """As `add`, in place of the context `number`."""
+        self._of[number] = self._made(before, more)
+
+    def put_same(self, number: int, as_: int) -> None:
+        """As `same`, in place of the context `number`."""
+        self._of[number] = self._of[as_]
+
+    def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> tuple[int, ...]:
+        made = list(self._of[before])
+        for category, own in more:
+            self._rows.append(plus(self._rows[made[category]], own))
+            made[category] = len(self._rows) - 1
+        return tuple(made)
+
+    def at(self, number: int) -> Composition:
+        """The composition of a context. Raises `IndexError` for one that is not there."""
+        return tuple([self._rows[row] for row in self._of[number]])
+
+    def of(self, number: int, category: int) -> Features:
+        """As `at`, of one category alone."""
+        return self._rows[self._of[number][category]]
+
+    def rows_at(self, number: int) -> Sequence[int]:
+        """The row of each category in a context; a row never changes."""
+        return self._of[number]
+
+    def row_at(self, number: int, category: int) -> int:
+        """As `rows_at`, of one category alone."""
+        return self._of[number][category]
+
+    def values(self, row: int) -> Features:
+        """The features of a row."""
+        return self._rows[row]
+
 
 Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 """Gives the features of a node's block by category index where rules split it, the first part of its text first;

@@ -10,8 +10,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import ANTHROPIC as NAME
-from ctxtui.wire.grammars import GRAMMARS, PLAIN_SHAPE
+from ctxtui.wire.grammar import ANTHROPIC as NAME
+from ctxtui.wire.grammar import GRAMMARS, PLAIN_SHAPE
 from ctxtui.wire.message import split
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent

@@ -12,7 +12,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import marks_json, marks_of, styles_of
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.block_content import tool_inside
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.translate.turns import Losses, tool_home
 
 _SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct
 
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.canonical import Json
-from ctxtui.wire.parts import Piece, WirePart, content_part, part, shape, unreadable, words
+from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM, join_tools, split_agent_message, split_tools
+from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join, split
+from ctxtui.wire.parts import Piece, WirePart, content_part, kind_of, part, shape, unreadable, words
 
 TOOLS = Place("tools")
 SYSTEM = Place("system")
@@ -77,3 +79,131 @@ def one(pieces: Sequence[Piece]) -> Json:
 def in_messages(kind: str) -> bool:
     """For dialects whose messages hold everything: only a header begins an element."""
     return kind == HEADER
+
+
+ANTHROPIC: Final = "anthropic"
+CHAT: Final = "openai_chat"
+RESPONSES: Final = "openai_responses"
+OLLAMA: Final = "ollama_chat"
+
+PLAIN_SHAPE: Final = Shape()
+CHAT_SHAPE: Final = Shape(
+    (
+        # Spellings of visible reasoning: DeepSeek and llama.cpp, Ollama and vLLM (facts §5).
+        BlockField("reasoning_content", "reasoning", STRING, first=True),
+        BlockField("reasoning", "reasoning", STRING, first=True),
+        BlockField("refusal", "refusal", STRING, inside="refusal"),
+        BlockField("tool_calls", "tool_call", LIST),
+        BlockField("function_call", "function_call", OBJECT),
+    )
+)
+OLLAMA_SHAPE: Final = Shape(
+    (
+        BlockField("thinking", "thinking", STRING, inside="thinking", first=True),
+        BlockField("images", "image", LIST),
+        BlockField("tool_calls", "tool_call", LIST),
+    )
+)
+
+MESSAGE_PARTS: Final = frozenset(
+    "text input_text output_text refusal input_image input_file input_audio summary_text reasoning_text "
+    "computer_screenshot image image_url document file output_audio encrypted_content tool".split()
+)
+"""Kinds that stand inside a Responses message or item; every other kind is an item of its own."""
+
+
+def _message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
+    if not isinstance(value, dict):
+        return [unreadable(path, f"a message is {shape(value)}, not an object", Place("messages"), ())]
+    return split(value, path, shape_)
+
+
+def _join(shape_: Shape, pieces: Sequence[Piece]) -> Json:
+    return join(pieces, shape_) if pieces[0][0] == HEADER else one(pieces)
+
+
+def split_item(value: Json, path: str) -> list[WirePart]:
+    """One item of a Responses input or output: a message, or a block of its own."""
+    if not isinstance(value, dict):
+        return [unreadable(path, f"an item is {shape(value)}, not an object", Place("messages"), ())]
+    kind = kind_of(value, "message")
+    if kind == "message":
+        return split(value, path, PLAIN_SHAPE)
+    inside = _INSIDE[kind](value, path) if kind in _INSIDE else None
+    if inside is not None:
+        return inside
+    return [part(kind, value, Place("messages", item_role(kind, value)), ())]
+
+
+_INSIDE: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
+
+
+def item_role(kind: str, value: dict[str, Json]) -> str:
+    """The side that an item without role speaks for."""
+    role = value.get("role")
+    if isinstance(role, str):
+        return role
+    if kind == AGENT_ITEM:
+        return "user"
+    answers = kind.endswith(("_output", "_response")) or kind == "item_reference"
+    return "tool" if answers else "assistant"
+
+
+def join_item(pieces: Sequence[Piece]) -> Json:
+    """One item of a Responses input from its pieces: the inverse of `split_item` for those of the usual shapes."""
+    head = pieces[0][1]
+    if pieces[0][0] == HEADER and head.get("type") == TOOLS_ITEM:
+        return join_tools(pieces)
+    return _join(PLAIN_SHAPE, pieces)
+
+
+def _input_string(text: str) -> list[WirePart]:
+    place = Place("messages", "user")
+    head = split({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
+    return [head, words(text, place, ("content",))]
+
+
+def _one_plain(pieces: Sequence[Piece]) -> bool:
+    return len(pieces) == 1 and is_plain(*pieces[0])
+
+
+def _one_user_text(pieces: Sequence[Piece]) -> bool:
+    head: Json = {"role": "user", "content": STRING}
+    return len(pieces) == 2 and pieces[0] == (HEADER, head) and is_plain(*pieces[1])
+
+
+def _tools(key: str) -> Section:
+    return Section("tools", key, split_tool, one)
+
+
+def _messages(shape_: Shape) -> Section:
+    def split_(value: Json, path: str) -> list[WirePart]:
+        return _message(shape_, value, path)
+
+    def join_(pieces: Sequence[Piece]) -> Json:
+        return _join(shape_, pieces)
+
+    return Section("messages", "messages", split_, join_, bare=in_messages, required=True)
+
+
+def _system(key: str) -> Section:
+    return Section(SYSTEM.section, key, split_system, one, string=system_string, is_string=_one_plain)
+
+
+_INPUT: Final = Section(
+    "messages",
+    "input",
+    split_item,
+    join_item,
+    string=_input_string,
+    is_string=_one_user_text,
+    bare=lambda kind: kind not in MESSAGE_PARTS,
+)
+
+GRAMMARS: Final = {
+    ANTHROPIC: Grammar(ANTHROPIC, (_tools("tools"), _system("system"), _messages(PLAIN_SHAPE))),
+    CHAT: Grammar(CHAT, (_tools("tools"), _tools("functions"), _messages(CHAT_SHAPE))),
+    RESPONSES: Grammar(RESPONSES, (_tools("tools"), _system("instructions"), _INPUT)),
+    OLLAMA: Grammar(OLLAMA, (_tools("tools"), _messages(OLLAMA_SHAPE))),
+}
+"""Every dialect by name."""

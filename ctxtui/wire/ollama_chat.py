@@ -13,8 +13,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import GRAMMARS, OLLAMA_SHAPE
-from ctxtui.wire.grammars import OLLAMA as NAME
+from ctxtui.wire.grammar import GRAMMARS, OLLAMA_SHAPE
+from ctxtui.wire.grammar import OLLAMA as NAME
 from ctxtui.wire.message import split
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent

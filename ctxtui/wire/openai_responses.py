@@ -9,8 +9,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import GRAMMARS, split_item
-from ctxtui.wire.grammars import RESPONSES as NAME
+from ctxtui.wire.grammar import GRAMMARS, split_item
+from ctxtui.wire.grammar import RESPONSES as NAME
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
 from ctxtui.wire.stream import Delta, answer_value, error_words, merge

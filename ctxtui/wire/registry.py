@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.canonical import Json
-from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_chat_stream, openai_responses
+from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
@@ -36,7 +36,7 @@ DIALECTS: Final[dict[str, Dialect]] = {
     )
     for module, reader in (
         (anthropic, anthropic.StreamReader),
-        (openai_chat, openai_chat_stream.StreamReader),
+        (openai_chat, openai_chat.StreamReader),
         (openai_responses, openai_responses.StreamReader),
         (ollama_chat, ollama_chat.StreamReader),
     )

@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.realign import realign
-from ctxtui.wire.grammars import GRAMMARS
+from ctxtui.wire.grammar import GRAMMARS
 
 ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Members of a request that say how many tokens its answer may have."""

@@ -10,7 +10,7 @@ from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json, dumps
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.translate import encode
 

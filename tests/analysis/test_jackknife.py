@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ctxtui.analysis.jackknife import change, ratio
+from ctxtui.analysis.money.usage_stats import change, ratio
 
 
 def test_the_ratio_is_that_of_the_sums() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.cache import explain, prompt_facts
+from ctxtui.cache import explain, prefix_key
 from ctxtui.cache.explain import SentRequest, Why, agrees, parting, why
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core.block import Place
@@ -118,7 +118,7 @@ def test_parameter(more: dict[str, Any], which: str) -> None:
 
 
 def test_the_first_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompt_facts, "IMAGES_TOGGLE", True)
+    monkeypatch.setattr(prefix_key, "IMAGES_TOGGLE", True)
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
     found = Session().why(START, body(user(text("go#3000")), assistant(text("a")), user(picture, text("b", ""))))
     assert named(found) == (explain.PARAMETER, "first image", 0)

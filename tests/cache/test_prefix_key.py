@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.cache import prefix_key
-from ctxtui.cache.prefix_key import PrefixEnd, PrefixKeys
+from ctxtui.cache.prefix_key import PrefixEnd, PrefixKeys, PromptFacts
 from ctxtui.cache.prefix_seed import Seed
-from ctxtui.cache.prompt_facts import PromptFacts
 from ctxtui.core import block
 from ctxtui.core.block import Block, Place
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
 PLACES = (Place("tools"), Place("system"), *(Place("messages", role) for role in ("user", "assistant", "\ud800")))
 BLOCKS = (

@@ -14,8 +14,7 @@ import pytest
 from ctxtui import __version__
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import EDITS, ENTRIES, FRONT, OLDER, SESSION, WHY, help_text
-from ctxtui.cli.group import main_group
-from ctxtui.cli.lazy_group import imported
+from ctxtui.cli.group import imported, main_group
 from tests.cli.conftest import PROGRAM, Run, program
 from tests.sampling import few
 from tests.services.lookalike import claude_code
@@ -74,7 +73,7 @@ def test_what_a_command_was_called_before_goes_on(ctxtui: Run, name: str) -> Non
 
 
 def test_help_shows_what_is_used_most_and_the_rest_by_its_own_word(ctxtui: Run) -> None:
-    assert sum(len(entries) for _, entries in FRONT) <= 17
+    assert sum(map(len, FRONT.values())) <= 17
     every = ctxtui("help", "commands").out
     for name in (*ENTRIES, *SESSION, *EDITS):
         assert f"\n  {name} " in every

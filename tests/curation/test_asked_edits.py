@@ -5,10 +5,10 @@ from __future__ import annotations
 from ctxtui.core import block
 from ctxtui.core.edit import make
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation import asked_edits
+from ctxtui.curation import manual_edits
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.asked_edits import asked
 from ctxtui.curation.context import Context
+from ctxtui.curation.manual_edits import asked
 from tests.curation.test_edits_from_selection import at, message, nothing, result, use
 
 
@@ -29,18 +29,18 @@ def test_what_gains_nothing_is_not_staged_and_the_reason_is_said() -> None:
     plain, go, long = apply(context, []), at(context, "lets go"), at(context, "x = 1")
     kept: list[str] = []
     for kind, position, why in (
-        ("truncate", go, asked_edits.SHORT),
-        ("externalize", go, asked_edits.LONGER),
-        ("externalize", at(context, "file_path"), asked_edits.NO_TEXT),
-        ("strip", go, asked_edits.NOTHING_TO_STRIP),
-        ("summarize", long, asked_edits.NOTHING_TO_DRAW),
-        ("summarize", go, asked_edits.LONGER),
+        ("truncate", go, manual_edits.SHORT),
+        ("externalize", go, manual_edits.LONGER),
+        ("externalize", at(context, "file_path"), manual_edits.NO_TEXT),
+        ("strip", go, manual_edits.NOTHING_TO_STRIP),
+        ("summarize", long, manual_edits.NOTHING_TO_DRAW),
+        ("summarize", go, manual_edits.LONGER),
     ):
         found = asked(plain, kind, [position], lambda name, data: kept.append(name))
         assert (found.edits, found.why, found.left) == ([], why, 1), (kind, position)
     assert not kept, "nothing is kept for what is not staged"
     assert asked(apply(context, [make("drop", [context.target(long)])]), "truncate", [long], nothing).why == (
-        asked_edits.OUT
+        manual_edits.OUT
     )
 
 

@@ -13,7 +13,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
 from ctxtui.offline.anthropic import validate
-from ctxtui.offline.anthropic.signature import signed
+from ctxtui.offline.anthropic.thinking import signed
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import context_of

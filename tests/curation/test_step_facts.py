@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ctxtui.curation.context import Context
-from ctxtui.curation.policies.builtin.keep_rounds import POLICY
-from ctxtui.curation.step_facts import RanTests, ran_tests
+from ctxtui.curation.policies.builtin.keep_rounds import POLICY, RanTests, ran_tests
 from tests.curation.conversations import context_of
 from tests.curation.policies.test_policies import situation_of
 

@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.conversation import ScriptTask, ToolOutcome, clean
-from ctxtui.offline.model.reply import Manner, answer
-from ctxtui.offline.model.request_parser import Intent, wishes
-from ctxtui.offline.model.schema_example import instance
-from ctxtui.offline.model.tool_choice import call_for
+from ctxtui.offline.model import Intent, Manner, answer, call_for, instance, wishes
 from ctxtui.wire.definitions import Definition
 
 

@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from ctxtui.offline import RunningProvider
-from ctxtui.offline.offered import ToolOffer, tools_in
+from ctxtui.offline.conversation import ToolOffer, tools_in
 from tests.offline import talks
 from tests.offline.test_client_traffic import CODEX, post
 

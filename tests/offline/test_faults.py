@@ -15,7 +15,7 @@ import pytest
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline import RunningProvider, SetClock
 from ctxtui.offline.faults import Fault, Faults, parse
-from ctxtui.offline.limits import RateLimits
+from ctxtui.offline.provider import RateLimits
 
 HELLO: Any = [{"role": "user", "content": "hello"}]
 ASKED: Any = {"model": "offline", "max_tokens": 500, "messages": HELLO}

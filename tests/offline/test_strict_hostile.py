@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.offline.anthropic import validate
-from ctxtui.offline.anthropic.signature import signed
-from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
+from ctxtui.offline.anthropic.thinking import signed
+from ctxtui.offline.exchange import KeptResponse, NotJson, Refusal, Reply, parse
 from ctxtui.offline.http.routes import DESKS, serve
-from ctxtui.offline.json_body import NotJson, parse
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.offline.provider import Provider, SetClock
 from tests.offline.talks import Body, anthropic, chat, claude_code_compacted, codex, codex_compacted, responses

@@ -21,11 +21,10 @@ import pytest
 
 from ctxtui.offline import Provider, RunningProvider, Server, SetClock, serving
 from ctxtui.offline.exchange import Refusal, Reply
-from ctxtui.offline.http.local_routes import local_desks
 from ctxtui.offline.http.routes import DESKS, serve
-from ctxtui.offline.http.visitors import is_loopback
-from ctxtui.offline.local.servers import OLLAMA, Local
-from ctxtui.offline.model.schema_example import instance
+from ctxtui.offline.http.server import is_loopback
+from ctxtui.offline.local import OLLAMA, Local, local_desks
+from ctxtui.offline.model import instance
 from tests.offline.talks import anthropic, chat, responses
 from tests.warm import warm_ctxtui
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.calibrate import LEARNT, Calibration
-from ctxtui.tokens.conformal import SHARE, Errors
+from ctxtui.tokens.calibrate import LEARNT, SHARE, Calibration, Errors
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.hidden_reminders import Rhythm
 from ctxtui.tokens.models import ModelTable

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core.category import CATEGORIES
-from ctxtui.tokens.feature_rows import FeatureRows
+from ctxtui.tokens.cumulate import FeatureRows
 from ctxtui.tokens.features import NOTHING, Features, plus
 
 numbers = st.floats(-1e6, 1e6) | st.integers(0, 50_000)

@@ -7,11 +7,10 @@ import random
 import pytest
 
 from ctxtui.core.category import CATEGORIES
-from ctxtui.tokens import whole_tokens
-from ctxtui.tokens.feature_rows import FeatureRows
+from ctxtui.tokens import cumulate
+from ctxtui.tokens.cumulate import FeatureRows, WholeTokens
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import Weights, tokens
-from ctxtui.tokens.whole_tokens import WholeTokens
 
 
 def _weights(dice: random.Random) -> Weights:
@@ -48,7 +47,7 @@ def test_a_row_is_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         weighed.append(features)
         return tokens(features, weights)
 
-    monkeypatch.setattr(whole_tokens, "tokens", counted)
+    monkeypatch.setattr(cumulate, "tokens", counted)
     dice, rows = random.Random(6), FeatureRows()
     _grown(rows, dice, 300)
     whole = WholeTokens(rows, _weights(dice))

@@ -214,7 +214,7 @@ async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -
                 await pilot.press("X")
         chat.go(chat.rows(RESULT)[-1])
         await pilot.press("d")
-        assert "dropped: list_dir ." in chat.answered and " ✗ " in shown(screen)
+        assert "dropped: list_dir ." in chat.answered and " ⊗ " in shown(screen)
         while overlay.in_force:
             await pilot.press("u")
         for node in nodes:

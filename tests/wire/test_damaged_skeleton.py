@@ -12,7 +12,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.errors import Malformed
 from ctxtui.wire import registry
 from ctxtui.wire.codec.check_skeleton import check
-from ctxtui.wire.grammars import GRAMMARS
+from ctxtui.wire.grammar import GRAMMARS
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.encode import export
 from tests.transcripts.reading import ODD, changed, places

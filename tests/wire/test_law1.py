@@ -15,7 +15,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import GRAMMARS
+from ctxtui.wire.grammar import GRAMMARS
 from ctxtui.wire.request import Request
 from tests.wire.hostile import BODIES, spelled
 

@@ -7,6 +7,8 @@ with the lifetime that the session itself wrote. Prefixes have the lengths that 
 
 from __future__ import annotations
 
+import math
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -25,7 +27,6 @@ from ctxtui.analysis.cache.miss_cause import (
     recorded,
 )
 from ctxtui.analysis.cache.prompts import CachePrompts
-from ctxtui.analysis.cache.read_band import Shortfalls
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_key import RequestEnds
@@ -37,6 +38,31 @@ from ctxtui.core.session import ASIDE, Session
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
+
+HOLDS: Final = 0.95
+"""Share of reports that the band should hold."""
+TYPICAL: Final = (0.1, 0.6, 0.8, 0.9)
+"""Shares of the expected read in sessions seen before, where less was read ..."""
+_WHOLE: Final = 60
+"""... beside this many calls that read all of it."""
+
+
+class Shortfalls:
+    """Reports as shares of what was expected."""
+
+    def __init__(self) -> None:
+        self._shares: list[float] = [*TYPICAL, *([1.0] * _WHOLE)]
+
+    def learn(self, tokens: int, expected: int) -> None:
+        """A call read `tokens` where `expected` were foretold."""
+        if expected > 0:
+            insort(self._shares, min(tokens / expected, 1.0))
+
+    def floor(self, expected: int) -> int:
+        """The least that is read of `expected` tokens in `HOLDS` of all cases."""
+        rank = max(0, math.floor((1 - HOLDS) * (len(self._shares) + 1)) - 1)
+        return math.floor(expected * self._shares[rank])
+
 
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
 """Kinds of events beside calls that were requests."""

@@ -15,15 +15,14 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_figures import CallFigures
-from ctxtui.analysis.figures import figures
+from ctxtui.analysis.figures import CallFigures, figures
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import READ, Touch, touches
-from ctxtui.core.tree import Node
+from ctxtui.core.tree import Node, Tree
 from ctxtui.curation.price.dependence import literals_of
 from ctxtui.curation.record_summary import CHOSE
 
@@ -384,3 +383,35 @@ def _telling(sentence: str) -> frozenset[str]:
 
 def _says(held: frozenset[str], words: frozenset[str]) -> bool:
     return len(words & held) >= _SAME * len(words)
+
+
+_FILES, _DECISIONS, _LITERALS = 40, 30, 40
+"""How many of each are added at most."""
+_SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
+
+
+def better_summary(tree: Tree, one: Compaction, otherwise: str) -> str:
+    """The words of the compaction's summary with the files and decisions that it lost and the literals that somebody
+    had to say again. `otherwise` is said where the client's is
+    encrypted."""
+    said = "\n\n".join(text for node in one.summary if (text := read(tree[node].block).text.strip()))
+    parts = [said or otherwise]
+    files, decisions, literals = _lost(one, FILE), _lost(one, DECISION), _lost(one, LITERAL)
+    if files or decisions or literals:
+        parts.append("[What the summary above left out]")
+    if files:
+        parts.append(f"- files: {'; '.join(fact.text for fact in files[:_FILES])}")
+    parts += [f"- said: {fact.text}" for fact in decisions[:_DECISIONS]]
+    spelled = [fact.text for fact in literals if fact.again and fact.again[0].how in _SPELLED]
+    if spelled:
+        parts.append(f"- spelled out: {'; '.join(spelled[:_LITERALS])}")
+    return "\n".join(parts)
+
+
+def _lost(one: Compaction, kind: str) -> list[Fact]:
+    """What was lost of a kind, what came back first."""
+    return _first_again(fact for fact in one.of(kind) if not fact.kept)
+
+
+def _first_again(facts: Iterable[Fact]) -> list[Fact]:
+    return sorted(facts, key=lambda fact: not fact.again)

@@ -16,12 +16,11 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Edge
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.standing_markers import put_in
-from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import THINKING, Context, is_call
-from ctxtui.curation.policies.earlier import differing
+from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing
 from ctxtui.curation.price.request_count import kept_apart, side_at
 from ctxtui.curation.provider_rules import ProviderRules
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 
 Proposing = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]]
 """Gives a log, whose result on the context is known, with what a policy adds to it, and the result of that."""

@@ -7,7 +7,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.core.call import Call
 from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
 

@@ -17,7 +17,6 @@ from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
 from ctxtui.analysis.lab.placed_marks import LIVES, SentRequestHere, marks_of
 from ctxtui.analysis.lab.recorded import RecordedStep
-from ctxtui.analysis.lab.sent_lengths import SentLengths
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
 from ctxtui.analysis.money.block_costs import thread_costs
@@ -29,7 +28,7 @@ from ctxtui.cache.prompt import prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block, text
-from ctxtui.core.call import WINDOW, Call, answer_items
+from ctxtui.core.call import WINDOW, Call, answer_items, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.tree import ROOT
@@ -43,6 +42,67 @@ from ctxtui.curation.price.dependence import Literals, quotes
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.tokens import weights
+
+Counted = Callable[[int, int], int]
+"""Tokens of the blocks up to a node in the request that ends at another one."""
+
+
+class SentLengths:
+    """Tokens up to a node of the request with the context `head` and `total` tokens, which leaves for a recorded one of
+    `own` tokens.
+
+    A prefix that both have is as long as reports before told, and what edits changed is counted. That is how the price
+    tag has it (`curation.price.edited_prompt`): what is lacking of a recording, or counted wrong, stands where a
+    report first told of it, not all of it in front. Where no report came before, or it was another model's (`told` is
+    False), what is `hidden` does stand in front. `shared` is what other variants found of the recorded request, by
+    node, as the same model counts it.
+    """
+
+    def __init__(
+        self,
+        step: RecordedStep,
+        path: EditedPath,
+        counted: Counted,
+        *,
+        head: int,
+        total: int,
+        own: int,
+        hidden: int,
+        told: bool,
+        shared: dict[int, int] | None = None,
+    ) -> None:
+        self._step, self._path, self._counted = step, path, counted
+        self._head, self._total, self._hidden = head, total, hidden
+        self._known: dict[int, int] = {head: total}
+        self._shared = shared if shared is not None else {}
+        self._recorded = step.call.sent_head
+        whole = self._reported(self._recorded) if told and step.reported(self._recorded) != (ROOT, 0) else 0
+        # The request as a whole is as long as it is counted: of its parts each is so much more or less.
+        self._share = own / whole if whole > 0 else 0.0
+
+    def __call__(self, node: int) -> int:
+        found = self._known.get(node)
+        if found is None:
+            found = self._known[node] = max(0, min(self._total, self._length(node)))
+        return found
+
+    def _length(self, node: int) -> int:
+        if not self._share:
+            return self._hidden + (self._counted(node, self._head) if node != ROOT else 0)
+        raw = self._path.raw(node)
+        more = self._counted(node, self._head) - self._counted(raw, self._recorded) if node != raw else 0
+        return round(self._share * self._reported(raw)) + more
+
+    def _reported(self, node: int) -> int:
+        """Tokens up to a node of the recorded request."""
+        found = self._shared.get(node)
+        if found is None:
+            known, tokens = self._step.reported(node)
+            # When that was reported, thinking of what is an earlier turn now was still read.
+            found = tokens + self._counted(node, self._recorded) - self._counted(known, known)
+            self._shared[node] = found
+        return found
+
 
 _THINKING: Final = INDEX["thinking"]
 _EACH_QUOTED: Final = 1_000
@@ -247,7 +307,7 @@ class VariantPass:
         total = max(0, self._counted(model, here.head, here.head) - self._gone(step, model, here) + hidden)
         outcome = self._outcome(step, call, here, hidden, total)
         recorded = step.call.usage
-        output = recorded.output if recorded is not None else None
+        output = recorded.output if recorded is not None else self._answer(call, model)
         usage = outcome.usage(output or 0) if outcome is not None else None
         before = self._heads.get(call.thread, ROOT)
         self._heads[call.thread] = here.head
@@ -282,6 +342,11 @@ class VariantPass:
         own = self._counted(model, call.sent_head, call.sent_head)
         whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
         return found[0], found[1] - found[0], whole - found[1]
+
+    def _answer(self, call: Call, model: str) -> int | None:
+        """Tokens of what is recorded of an answer without a report; None where nothing is."""
+        nodes = answer_path(self._tree, call)
+        return sum(self._book.own(model, node) for node in nodes) if nodes else None
 
     def _counted(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""

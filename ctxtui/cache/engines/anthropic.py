@@ -19,7 +19,7 @@ from ctxtui.cache.outcome import (
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.cache.rules import Mechanism
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 
 GRACE: Final = 0.0
 """Seconds that an entry is taken to outlive its lifetime, which is a minimum (unverified, facts §12)."""

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
@@ -30,6 +30,7 @@ from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.lab.variants import policy_named
+from ctxtui.services.members import members
 from ctxtui.views.lists.resend import agreement_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -54,8 +55,8 @@ from ctxtui.views.text.span import Span
 @click.option("--model", "models", metavar="M", multiple=True, help="Another model of the same provider (repeatable).")
 @click.option("--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="Without each of K blocks.")
 @click.option("--base-url", default="", metavar="URL", help="A server that speaks the recorded API.")
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@THREAD_OPTION
+@JSON_OPTION
 @click.pass_context
 def agree(
     context: click.Context,
@@ -76,10 +77,7 @@ def agree(
         calls=calls, budget=budget_usd, wanted=tuple(wanted), left_out=leave_out, base_url=base_url, thread=thread
     )
     found = agreed(name, asked, config)
-    if as_json:
-        write_json(fields(found))
-    else:
-        _print(found, config.settings.glyphs)
+    write_json(agreed_json(found)) if as_json else _print(found, config.settings.glyphs)
 
 
 def _policies(names: Sequence[str]) -> list[WantedVariant]:
@@ -172,47 +170,41 @@ async def _partner(model: str, base_url: str, config: Config) -> ChatModel:
     return await choose_model(wish, config, os.environ)
 
 
-def fields(one: Agreed) -> dict[str, Any]:
+def agreed_json(one: Agreed) -> dict[str, Any]:
     """The members of ``agree --json``."""
     return {
         "session": one.session,
         "model": one.model,
         "calls": list(one.calls),
-        "requests": one.quote.requests,
-        "refused": one.quote.refused,
-        "quote_usd": one.quote.usd,
-        "variants": [_fields(each) for each in one.variants],
+        **members(one, "requests=quote.requests refused=quote.refused quote_usd=quote.usd"),
+        "variants": [_agreement_json(each) for each in one.variants],
         "unchanged_by": list(one.idle),
-        "left_out": [{**_fields(each), "tokens": one.weights[each.variant]} for each in one.blocks],
+        "left_out": [{**_agreement_json(each), "tokens": one.weights[each.variant]} for each in one.blocks],
     }
 
 
-def _fields(one: Agreement) -> dict[str, Any]:
+def _agreement_json(one: Agreement) -> dict[str, Any]:
     return {
         "variant": one.variant,
         "same_tools": _share(one.tools),
         "same_calls": _share(one.calls),
         "lost_calls": list(one.lost),
         "won_calls": list(one.won),
-        "failed": one.failed,
-        "usd": one.usd,
-        "verdict": one.verdict,
+        **members(one, "failed usd verdict"),
     }
 
 
 def _share(one: Share) -> dict[str, float | int | None]:
-    return {"hits": one.hits, "of": one.of, "share": one.share, "low": one.low, "high": one.high}
+    return members(one, "hits of share low high")
 
 
 def _print(one: Agreed, glyphs: str) -> None:
     painter, room = Painter(glyphs), width()
     calls = f"{len(one.calls):,} call{'' if len(one.calls) == 1 else 's'}"
     painter.lines(rule(safe_text.one_line(one.title)[: room - 50], f"{calls}, {one.model}"))
-    for line in agreement_lines(one.variants, room):
-        painter.line(line)
+    painter.lines(agreement_lines(one.variants, room))
     for name in one.idle:
         painter.line([Span(f" {safe_text.one_line(name)} changes nothing of these calls: not sent", "dim")])
     if one.blocks:
         painter.line([Span(" left out one by one, what the model misses most first:", "bold")])
-        for line in agreement_lines(one.blocks, room):
-            painter.line(line)
+        painter.lines(agreement_lines(one.blocks, room))

@@ -12,9 +12,8 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.agent.hold_option import rule_options
-from ctxtui.cli.agent.hold_option import rules as rules_for
-from ctxtui.cli.agent.otlp_option import feeding, otlp_options
+from ctxtui.cli.agent.relay_options import feeding, otlp_options, rule_options
+from ctxtui.cli.agent.relay_options import rules as rules_for
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.agent.hold_option import rule_options, told_rules
-from ctxtui.cli.agent.hold_option import rules as rules_for
-from ctxtui.cli.context import config_of
+from ctxtui.cli.agent.relay_options import rule_options, told_rules
+from ctxtui.cli.agent.relay_options import rules as rules_for
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
@@ -28,7 +28,7 @@ from ctxtui.services.config.paths import attached_dir, database
 @click.argument("id_", metavar="[ID]", default="", required=False)
 @rule_options("")
 @click.option("--text", metavar="TEXT", default="", help="With answer: what the program is told in the model's place.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **given: Any) -> int:
     """List the requests that wait in a run of `ctxtui exec`, or decide about one: by the beginning of its ID, or the

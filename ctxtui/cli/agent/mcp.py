@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ctxtui.analysis.money.tool_ledger import LedgerServer, LedgerTool
 from ctxtui.cli import exit_codes
-from ctxtui.cli.agent.mcp_ledger import tell
 from ctxtui.cli.agent.serve import serve
-from ctxtui.cli.all_sessions import Age
-from ctxtui.cli.context import config_of
+from ctxtui.cli.all_sessions import Age, known_sessions
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note, write, write_json
+from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
 from ctxtui.services.chat.model_choice import USUAL, makers
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.declared_mcp_servers import servers
-from ctxtui.services.config.mcp_servers import McpServer
+from ctxtui.services.config.mcp_servers import McpServer, servers
 from ctxtui.services.config.paths import data_dir, log_dir
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.services.mcp.definition_size import DefinitionSizes, listed_in, sizes
-from ctxtui.services.mcp.server_leave import ServerLeave
-from ctxtui.services.mcp.server_pool import ServerPool
+from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.members import members
+from ctxtui.views.home.columns import is_empty
+from ctxtui.views.lists.costs import tool_ledger as view
 from ctxtui.views.text.safe_text import one_line
 
 
@@ -38,7 +43,7 @@ from ctxtui.views.text.safe_text import one_line
 @click.option("--since", type=Age(), metavar="AGE", help="Only calls within an age: 7d, 12h ...")
 @click.option("--by", type=click.Choice(["server", "tool"]), default="tool", help="One row for each (default: tool).")
 @click.option("--all", "every", is_flag=True, help="Also tools that are built in, or name no MCP server.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def mcp(context: click.Context, folder: Path | None, since: float | None, by: str, every: bool, as_json: bool) -> None:
     """Alone: the ledger of tools over all sessions: what each MCP server's definitions took, in tokens, calls and
@@ -59,13 +64,13 @@ mcp.add_command(serve)
 
 
 @mcp.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def list_(context: click.Context, as_json: bool) -> None:
     """The servers that are configured here, and whether they may start. Nothing is started."""
     found, leave = _configured(config_of(context))
     if as_json:
-        write_json({"servers": [_fields(one, leave) for one in found]})
+        write_json({"servers": [_server_json(one, leave) for one in found]})
         return
     if not found:
         note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
@@ -91,14 +96,14 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
         else:
             note(f"{server.name} is your own ({server.place}): it needs no leave")
     if as_json:
-        write_json({"servers": [_fields(server, leave) for server in servers]})
+        write_json({"servers": [_server_json(server, leave) for server in servers]})
 
 
 @mcp.command("size")
 @click.argument("what", metavar="SERVER|FILE")
 @click.option("--model", metavar="ID", default="", help="Count as this model does (default: the setting, else Claude).")
 @click.option("--max", "most", type=click.IntRange(min=0), metavar="N", help="Exit with 8 above N tokens; for CI.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def size(context: click.Context, what: str, model: str, most: int | None, as_json: bool) -> int:
     """Tokens that the tools of SERVER, or those listed in a JSON file, take of every request.
@@ -117,10 +122,7 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
     with counter_with_memory(config.settings) as counter:
         found = sizes(definitions, model, dialect, config.settings, counter)
     over = most is not None and found.tokens > most
-    if as_json:
-        write_json(_size_fields(found, what, most))
-    else:
-        _print(found)
+    write_json(_sizes_json(found, what, most)) if as_json else _print(found)
     if over:
         note(f"{found.tokens:,} tokens are more than {most:,}")
     return exit_codes.FAILED.number if over else exit_codes.OK.number
@@ -163,7 +165,7 @@ def _named(found: Sequence[McpServer], name: str) -> McpServer:
     return server
 
 
-def _fields(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
+def _server_json(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
     return {
         "name": one.name,
         "transport": "sse" if one.sse else "http" if one.url else "stdio",
@@ -175,15 +177,13 @@ def _fields(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
     }
 
 
-def _size_fields(found: DefinitionSizes, what: str, most: int | None) -> dict[str, Any]:
+def _sizes_json(found: DefinitionSizes, what: str, most: int | None) -> dict[str, Any]:
     tools = [
         {"name": t.name, "tokens": round(t.tokens), "slack": round(t.slack), "bytes": t.bytes} for t in found.tools
     ]
     return {
         "source": what,
-        "model": found.model,
-        "tokens": found.tokens,
-        "slack": found.slack,
+        **members(found, "model tokens slack"),
         "max": most,
         "tools": tools,
     }
@@ -195,3 +195,60 @@ def _print(found: DefinitionSizes) -> None:
     count = len(found.tools)
     told = "1 tool" if count == 1 else f"{count:,} tools"
     write(f"{found.tokens:>7,}  ±{found.slack:,} tokens of every request: {told}, as {found.model} counts")
+
+
+SERVER, TOOL = "server", "tool"
+
+
+def tell(settings: Settings, folder: Path | None, since: float | None, by: str, *, every: bool, as_json: bool) -> None:
+    """Print the ledger of the sessions in `folder` (None: all of the user's), of calls not older than `since` seconds;
+    one row for each of what `by` says, of tools without a server's name too where `every` is set."""
+    now = time.time()
+    known = known_sessions(settings, folder)
+    found = tools_ledger(known, now - since if since is not None else 0.0)
+    servers = found.servers if every else view.of_mcp(found.servers)
+    failed = [one for one in known if one.error and not is_empty(one)]
+    if as_json:
+        write_json(
+            {
+                "sessions": found.sessions,
+                "sessions_without_definitions": found.unrecorded,
+                "since_seconds": since,
+                "servers": [_ledger_json(one, tools=by == TOOL) for one in servers],
+                "failed": [{"file": one.path, "error": one.error} for one in failed],
+            }
+        )
+    else:
+        _print_ledger(Painter(settings.glyphs), found, servers, now, tools=by == TOOL)
+    for one in failed:
+        note(f"{one.path}: {one.error}")
+
+
+def _print_ledger(
+    painter: Painter, found: ToolsLedger, servers: list[LedgerServer], now: float, *, tools: bool
+) -> None:
+    words = "".join(span.text for span in view.told(found.sessions, found.unrecorded))
+    painter.lines(rule("tools", words))
+    rows = view.rows(servers, tools=tools)
+    if rows:
+        painter.lines(table_lines(view.table(now, mark=0), rows, width()))
+    else:
+        note("no session has a tool of an MCP server; --all lists every tool")
+
+
+def _ledger_json(one: LedgerServer, *, tools: bool) -> dict[str, Any]:
+    own: dict[str, Any] = {"name": one.name or None, "mcp": one.mcp, "tool_count": len(one.tools), **_figures(one)}
+    return {**own, "tools": [_tool_json(tool) for tool in one.tools]} if tools else own
+
+
+def _tool_json(one: LedgerTool) -> dict[str, Any]:
+    seen = members(one, "sessions used_in sessions_without_definition=unrecorded")
+    return {"name": one.name or None, "state": one.state, **seen, **_figures(one)}
+
+
+def _figures(one: LedgerServer | LedgerTool) -> dict[str, Any]:
+    return members(
+        one,
+        "schema_tokens=tokens carried_calls=carried schema_usd unpriced_calls=unpriced called "
+        "result_tokens=results use_usd last_used? verdict reason",
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ctxtui.attach.peer import system_tells
-from ctxtui.cli.agent.otlp_option import feeding, otlp_options
+from ctxtui.cli.agent.relay_options import feeding, otlp_options
 from ctxtui.cli.context import config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json

@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from ctxtui.cli.agent import statusline as line
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 
 
 @click.command("statusline")
 @click.argument("action", type=click.Choice(["install", "remove"]), default=None, required=False)
 @click.option("--replace", is_flag=True, help="With install: where another status line stands, until it is removed.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def statusline(context: click.Context, /, action: str | None, replace: bool, as_json: bool) -> int:
     """Print a status line for Claude Code: context, the next call's price, what is left of the cache, one warning.

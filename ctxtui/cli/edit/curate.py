@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.cli.progress import counting
@@ -31,7 +32,8 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of, write_private
+from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text
@@ -71,7 +73,7 @@ AWAITING = (
     default=None,
     help="The context behind the call's answer: what the next request begins with. A session to resume is always that.",
 )
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option("--drop-block", is_flag=True, help="Leave thinking that no longer fits in, for the provider to drop.")
 @click.option("--keep-quoted", is_flag=True, help="Leave alone what later blocks of the context quote.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
@@ -115,10 +117,10 @@ def curate(
 
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
-        told = fields(found, out.lost, out.violations, out.data, form or found.form)
+        told = curation_json(found, out.lost, out.violations, out.data, form or found.form)
         write_json({**told, "resume": resume_of(form or "", out, output)})
     elif out.data and not _on_screen(output):
-        emit(out.data, output)
+        write_request(out.data, output)
     on_screen = _on_screen(output) and not flags["as_json"]
     for line in lines(found, out.lost, out.violations):
         if on_screen:
@@ -208,15 +210,12 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     return (replace(out, data=b"") if dry else out), output
 
 
-def emit(data: bytes, output: Path | None) -> None:
+def write_request(data: bytes, output: Path | None) -> None:
     """Print `data`, or write it to a new file of mode 0600."""
-    if output is None or output == Path("-"):
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-        return
-
-    write_private(output, data)
-    note(f"{len(data):,} bytes written to {output}")
+    output = None if output == Path("-") else output
+    emit(data, output)
+    if output is not None:
+        note(f"{len(data):,} bytes written to {output}")
 
 
 _INDENT = 9
@@ -280,7 +279,7 @@ def _moment(moment: ApplyMoment) -> str:
     return f"{moment.name:<12}{once:>10}{later:>10}{back if moment.once is not None else '?':>12}"
 
 
-def fields(
+def curation_json(
     found: Curation, lost: Sequence[str], violations: Sequence[Violation], data: bytes, form: str
 ) -> dict[str, Any]:
     """Everything, as JSON."""
@@ -294,21 +293,16 @@ def fields(
         "edits": [to_json(edit) for edit in found.log],
         "repairs": [to_json(edit) for edit in found.applied.repairs],
         "tokens": {
-            "before": tag.before,
-            "after": tag.after,
-            "freed": tag.freed,
-            "broken": tag.broken,
-            "body_before": tag.without.body,
-            "body": tag.under.body,
-            "client": tag.under.client,
-            "residual": tag.under.beyond,
-            "back": tag.under.back,
+            **members(
+                tag,
+                "before after freed broken body_before=without.body body=under.body client=under.client "
+                "residual=under.beyond back=under.back",
+            ),
             "reported": chosen.call.usage.input if chosen.call.usage is not None else None,
         },
         "breaks_at_block": None if tag.breaks_at is None else tag.breaks_at + 1,
         "moments": [
-            {"name": m.name, "at": m.at, "once_usd": m.once, "per_call_usd": m.per_call, "pays_back_calls": m.pays_back}
-            for m in tag.moments
+            members(m, "name at once_usd=once per_call_usd=per_call pays_back_calls=pays_back") for m in tag.moments
         ],
         "thinking_lost_tokens": tag.thinking_lost,
         "quotes": [{"literal": q.literal, "block": q.position + 1, "by": [p + 1 for p in q.by]} for q in tag.quotes],

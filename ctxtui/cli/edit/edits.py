@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import shown, write, write_json
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit_json import to_json
@@ -20,7 +20,7 @@ from ctxtui.services.editing.overlay import SessionEdits
     "Example: ctxtui edits session.jsonl",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def edits(context: click.Context, name: str, as_json: bool) -> int:
     """Print the overlay."""

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.pins import SETTINGS, as_text, command, hooked, install, pinned, settings_of
+from ctxtui.services.members import members
 from ctxtui.views.text import safe_text
 
 
@@ -28,7 +29,7 @@ from ctxtui.views.text import safe_text
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--hook", is_flag=True, help="Install the SessionStart hook (matcher: compact) that prints them.")
 @click.option("--yes", is_flag=True, help="With --hook: do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool) -> None:
     """The pinned blocks of a session."""
@@ -41,7 +42,7 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool
         _install(Path(loaded.session.about.cwd or "."), command(loaded.session.about.id or name), yes)
         note(f"{len(found):,} block{'' if len(found) == 1 else 's'} pinned now")
     elif as_json:
-        fields = [{"digest": one.digest, "tool": one.name, "text": one.text} for one in found]
+        fields = [members(one, "digest tool=name text") for one in found]
         write_json({"session": loaded.session.about.id or loaded.name, "pins": fields})
     elif found:
         write(as_text(found).rstrip("\n"))

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.edit.curate import curated_from, emit, made
+from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.edit.curate import curated_from, made, write_request
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
@@ -17,6 +17,7 @@ from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.editing.edited_context import resumed_by
 from ctxtui.services.editing.repair import Diagnosis, diagnosed, line_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text.safe_text import one_line
 
@@ -31,7 +32,7 @@ from ctxtui.views.text.safe_text import one_line
 )
 @click.argument("name", metavar="ID|FILE", type=SessionName())
 @click.option("--error", metavar="TEXT", default="", help="The API's error, pasted.")
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option("--to", "form", help="Format to write (default: the tool's own where it can be resumed).")
 @click.option("--dry-run", is_flag=True, help="Write nothing: only say what is wrong and what mends it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
@@ -54,7 +55,7 @@ def repair(
     for line in _lines(found, loaded):
         note(line)
     if flags["as_json"]:
-        write_json(_fields(found, loaded))
+        write_json(_diagnosis_json(found, loaded))
     elif found.mended.edits and not flags["dry_run"] and output is None and sys.stdout.isatty():
         note("nothing is written yet: -o . writes the mended session here, a pipe takes it")
     elif found.mended.edits and not flags["dry_run"]:
@@ -91,13 +92,11 @@ def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
     return f"{words}, block {fault.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
 
 
-def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
+def _diagnosis_json(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     def fault(one: PlacedViolation) -> dict[str, Any]:
         known = one.position >= 0
         return {
-            "path": one.violation.path,
-            "message": one.violation.message,
-            "rule": one.violation.rule,
+            **members(one, "path=violation.path message=violation.message rule=violation.rule"),
             "block": one.position + 1 if known else None,
             "digest": found.context.items[one.position].block.digest if known else None,
             "after_line": line_of(loaded.session, found.context, one.position) or None if known else None,
@@ -118,6 +117,6 @@ def _write(found: Diagnosis, loaded: Loaded, form: str | None, output: Path | No
         loaded, (found.chosen.thread, found.chosen.number), [], list(found.mended.edits), settings, True
     )
     out, place = made(curation, loaded, form or resumed_by(curation, loaded.path), output, False)
-    emit(out.data, place)
+    write_request(out.data, place)
     for line in out.lost:
         note(f"not carried over: {line}")

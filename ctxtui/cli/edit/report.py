@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 from msgspec import to_builtins
 
-from ctxtui.cli.context import SessionName, config_of
-from ctxtui.cli.exit_codes import WrongUse, code_for
-from ctxtui.cli.inspect.growth import fields as growth_fields
-from ctxtui.cli.money.findings import fields as finding_fields
-from ctxtui.cli.output import note, report_error, write, write_json
+from ctxtui.cli.context import FORCE_OPTION, THREAD_OPTION, SessionName, config_of
+from ctxtui.cli.edit.share import emit, mask_option, masker_of
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.inspect.growth import growth_json
+from ctxtui.cli.money.findings import findings_json
+from ctxtui.cli.output import note, note_failed, refuse, write, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker, describe_report, summarize_report
-from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.library.report import masked
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import REPORT, ReportAsked
@@ -31,7 +28,6 @@ from ctxtui.views.pages.report_page import ReportedSession, ReportPage, page
 from ctxtui.views.text import cells, numbers
 from ctxtui.views.text.span import Span
 
-_LEVELS = ("secrets", "personal", "text")
 _STDOUT = "-"
 
 
@@ -49,7 +45,7 @@ _STDOUT = "-"
 @click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option("--html", is_flag=False, flag_value=_STDOUT, metavar="[FILE]", help="Write the document (into FILE).")
 @click.option("--call", "number", type=click.IntRange(min=1), metavar="N", help="About the thread's Nth call.")
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option(
     "--most",
     type=click.IntRange(min=1),
@@ -58,14 +54,8 @@ _STDOUT = "-"
     metavar="N",
     help="Of several sessions the N dearest are told in full.",
 )
-@click.option(
-    "--mask",
-    type=click.Choice(_LEVELS),
-    default="personal",
-    show_default=True,
-    help="secrets: keys, tokens, passwords; personal: also addresses, user names; text: every letter.",
-)
-@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@mask_option()
+@FORCE_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1), masked like the document.")
 @click.pass_context
 def report(
@@ -81,7 +71,7 @@ def report(
 ) -> int:
     """Say what sessions came to."""
     settings = config_of(context).settings
-    masker = Masker(mask_rules(), Level(mask))
+    masker = masker_of(mask)
     every = expanded(names, settings.clients)
     if html is not None and as_json:
         raise WrongUse("--html and --json are two forms", way_out="choose one")
@@ -91,22 +81,19 @@ def report(
         raise WrongUse(f"--html {html}: there is a file", way_out="write PATH before --html; --force replaces FILE")
     found, failed = _read(every, settings, masker, thread, number or 0)
     if not found:
-        worst = failed[0][1]
-        return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
+        return refuse(failed[0][1], as_json=as_json)
     if as_json:
-        names_of = every if len(every) == len(found) else [one.title for one in found]
-        write_json({"sessions": [_fields(one, masker.text(name)) for one, name in zip(found, names_of, strict=True)]})
+        labels = every if len(every) == len(found) else [one.title for one in found]
+        write_json({"sessions": [_session_json(*each) for each in zip(found, map(masker.text, labels), strict=True)]})
     elif html is None:
         _print(found, settings, every)
     else:
         _write(_page(found, failed, masker, most, mask), html, masker, mask, force=force)
-    for name, trouble in failed:
-        note(f"{name}: {trouble}")
-    return code_for(failed[0][1]).number if failed else 0
+    return note_failed(failed)
 
 
-def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
-    found = finding_fields(one.found, name)
+def _session_json(one: ReportedSession, name: str) -> dict[str, Any]:
+    found = findings_json(one.found, name)
     # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
     found["findings"] = [{key: value for key, value in each.items() if key != "edits"} for each in found["findings"]]
     return {
@@ -116,7 +103,7 @@ def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
         "cost_usd": None if one.partial else one.usd,
         "cost_usd_at_least": one.usd,
         "parts": [{"name": part, "usd": usd, "tokens": tokens} for part, usd, tokens in one.parts],
-        "growth": growth_fields(one.growth),
+        "growth": growth_json(one.growth),
         "findings": found,
         "heaviest": [to_builtins(block) for block in one.blocks],
     }
@@ -158,11 +145,8 @@ def _page(
 
 def _write(what: ReportPage, html: str, masker: Masker, level: str, *, force: bool) -> None:
     data = page(what).encode("utf-8", "replace")
-    if html == _STDOUT:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        write_private(Path(html), data, replace=force)
+    emit(data, None if html == _STDOUT else Path(html), replace=force)
+    if html != _STDOUT:
         write(f"{len(data):,} bytes written to {html}")
     note(f"masked ({level}): {summarize_report(masker.report)}")
 
@@ -173,9 +157,7 @@ def _print(found: list[ReportedSession], settings: Settings, names: list[str]) -
         usd = numbers.least(one.usd, one.partial) if one.usd is not None else "unknown cost"
         painter.lines(rule(cells.fit(one.title, room - 24), usd))
         painter.line([Span(" " + " · ".join(one.facts), "dim")])
-        for line in growth_view.wrapped(one.growth, room):
-            painter.line(line)
+        painter.lines(growth_view.wrapped(one.growth, room))
         painter.line([Span(f" findings, {finding_view.note(one.found)}:" if one.found.found else "", "bold")])
-        for finding in finding_view.lines(one.found, name or one.title, room):
-            painter.line(finding)
+        painter.lines(finding_view.lines(one.found, name or one.title, room))
         painter.line([])

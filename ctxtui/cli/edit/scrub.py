@@ -6,20 +6,16 @@ from typing import Final
 
 import click
 
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.edit.share import mask_option, masker_of
+from ctxtui.cli.output import answer, note, shown
 from ctxtui.cli.progress import Working
-from ctxtui.curation.mask_rules import Level
-from ctxtui.curation.masking import Masker, summarize_report
-from ctxtui.services.config.package_data import mask_rules
+from ctxtui.curation.masking import summarize_report
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
-
-_LEVELS = ("secrets", "personal", "text")
-
 
 MASKED: Final = "masked"
 """The tag by which lists tell a masked copy from what it is a copy of."""
@@ -34,27 +30,18 @@ MASKED: Final = "masked"
     "Example: ctxtui export last --to openai-chat",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option(
-    "--mask",
-    type=click.Choice(_LEVELS),
-    default="personal",
-    show_default=True,
-    help="secrets: keys, tokens, passwords; personal: also addresses, user names, images; text: every letter.",
-)
+@mask_option(images=True)
 @click.option("--as", "new", metavar="ID", default="", help="The copy's id (default: the session's, with -scrubbed).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool) -> None:
     """Write a masked copy."""
     settings = config_of(context).settings
     session = opened(name, settings).session
-    masker = Masker(mask_rules(), Level(mask))
+    masker = masker_of(mask)
     with Working("masking"), Store.open(database(settings.data_dir)) as store:
         copy = scrubbed(session, new or masker.word(f"{session.about.id or 'session'}-scrubbed"), masker)
         id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
         store.tag(id_, (MASKED,))
-    if as_json:
-        write_json({"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)})
-    else:
-        write(shown(id_))
+    answer(as_json, {"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)}, shown(id_))
     note(f"masked ({mask}): {summarize_report(masker.report)}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
+from ctxtui.cli.context import CALL_OPTION, FORCE_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.progress import counting
 from ctxtui.curation.mask_rules import Level
@@ -20,7 +22,31 @@ from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.library.sharing import shared
 from ctxtui.views.pages.share_page import page
 
-_LEVELS = ("secrets", "personal", "text")
+
+def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--mask LEVEL``; `images`: where pictures are masked, too."""
+    personal = "addresses, user names, images" if images else "addresses, user names"
+    return click.option(
+        "--mask",
+        type=click.Choice([level.value for level in Level]),
+        default=Level.PERSONAL.value,
+        show_default=True,
+        help=f"secrets: keys, tokens, passwords; personal: also {personal}; text: every letter.",
+    )
+
+
+def masker_of(level: str) -> Masker:
+    """What masks at a level of ``--mask``."""
+    return Masker(mask_rules(), Level(level))
+
+
+def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
+    """Write `data` to standard output, or to a file of mode 0600. Raises `CtxtuiError` where there is one already."""
+    if path is not None:
+        write_private(path, data, replace=replace)
+        return
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 @click.command(
@@ -32,21 +58,13 @@ _LEVELS = ("secrets", "personal", "text")
     "Example: ctxtui share last -o call.html --mask secrets",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option(
-    "--call", "number", type=click.IntRange(min=1), metavar="N", help="The thread's Nth call (default: last)."
-)
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
-@click.option(
-    "--mask",
-    type=click.Choice(_LEVELS),
-    default="personal",
-    show_default=True,
-    help="secrets: keys, tokens, passwords; personal: also addresses, user names, images; text: every letter.",
-)
+@CALL_OPTION
+@THREAD_OPTION
+@mask_option(images=True)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE (-: standard output)."
 )
-@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@FORCE_OPTION
 @click.option("--json", "as_json", is_flag=True, help="With -o: print what was written and masked (schema_version 1).")
 @click.pass_context
 def share(
@@ -69,13 +87,9 @@ def share(
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
-    masker = Masker(mask_rules(), Level(mask))
+    masker = masker_of(mask)
     data = page(shared(book, chosen, masker, loaded.name, loaded.source)).encode("utf-8", "replace")
-    if output is None:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
-    else:
-        write_private(output, data, replace=force)
+    emit(data, output, replace=force)
     if as_json:
         fields = {"path": str(output), "call": chosen.number, "bytes": len(data), "level": mask}
         write_json({**fields, "masked": dict(masker.report)})

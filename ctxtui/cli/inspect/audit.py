@@ -12,12 +12,12 @@ from msgspec import to_builtins
 from ctxtui.analysis.audit import Audited, summary
 from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
-from ctxtui.cli.context import config_of
-from ctxtui.cli.exit_codes import code_for
-from ctxtui.cli.output import note, report_error, shown, write, write_json
+from ctxtui.cli.context import JSON_OPTION, config_of
+from ctxtui.cli.output import note_failed, refuse, shown, write, write_json
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
 from ctxtui.tokens.estimators import ESTIMATORS
@@ -45,7 +45,7 @@ _NAME: Final = 38
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count by a plain rule, as others do.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
     """Hold forecasts against reports."""
@@ -55,20 +55,13 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
     rows: Rows = {one.name: one.found for one in done if one.error is None}
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
-        name, error = failed[0]
-        return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
-    if as_json:
-        write_json(as_fields(rows, failed))
-    else:
-        write(as_text(rows))
-    for name, error in failed:
-        note(f"{name}: {error}")
+        return refuse(failed[0][1], as_json=as_json)
+    write_json(audit_json(rows, failed)) if as_json else write(as_text(rows))
     # A folder may well hold files without any call; those are only noted.
-    worse = [error for _, error in failed if not isinstance(error, NoContext)]
-    return code_for(worse[0]).number if worse else 0
+    return note_failed(failed, passing=(NoContext,))
 
 
-def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
+def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
     """The fields of ``audit --json``; every aggregate can be worked out from ``per_call``."""
     every = [row for one in rows.values() for row in one.inputs]
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
@@ -79,7 +72,7 @@ def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, An
             {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
         ],
         "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
-        **cache_fields(rows),
+        **cache_json(rows),
         **trouble,
     }
 
@@ -107,7 +100,7 @@ def _line(name: str, rows: list[Audited]) -> str:
     return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"
 
 
-def cache_fields(rows: Rows) -> dict[str, Any]:
+def cache_json(rows: Rows) -> dict[str, Any]:
     """The fields of ``audit --json`` about the cache; every aggregate can be worked out from ``cache_per_call``."""
     every = [row for one in rows.values() for row in one.reads]
     return {
@@ -131,13 +124,7 @@ def _misses(name: str, one: Audit) -> Iterator[dict[str, Any]]:
 def _miss(name: str, row: CacheAudited) -> dict[str, Any]:
     return {
         "file": name,
-        "thread": row.thread,
-        "call": row.call,
-        "missed": row.missed,
-        "foretold": row.alarm,
-        "cause": row.cause,
-        "evidence": row.evidence,
-        "written_again_tokens": row.lost,
+        **members(row, "thread call missed foretold=alarm cause evidence written_again_tokens=lost"),
         "tested": True,
     }
 

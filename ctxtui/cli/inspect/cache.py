@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
 from typing import Any
 
 import click
 
+from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
-from ctxtui.cli.inspect.cache_markers import markers_fields, markers_text
+from ctxtui.cache.marker_placement import DEFAULT
+from ctxtui.cache.marker_value import Worth
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write, write_json
-from ctxtui.cli.paint import Painter, width
+from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.preflight import placings
+from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import missed
 from ctxtui.views.inspector.next_call import sentence
 from ctxtui.views.lists import misses
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
 
@@ -31,7 +37,7 @@ from ctxtui.views.text.span import Span
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--markers", is_flag=True, help="What other cache markers would have cost, and what each was worth.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> None:
     """Why the cache missed."""
@@ -44,32 +50,24 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         found = missed(loaded.session, counter, settings)
         coming = _next(loaded, counter, settings)
     if as_json:
-        write_json(_fields(found, coming, loaded.session.about.id or loaded.name))
+        write_json(_cache_json(found, coming, loaded.session.about.id or loaded.name))
         return
     painter, room = Painter(settings.glyphs), width()
-    painter.line([*misses.head(found), *([] if not found.calls else [_gap(), *misses.foreseen(found)])])
-    table = misses.table(found.found)
+    painter.line([*misses.head(found), *([Span("   "), *misses.foreseen(found)] if found.calls else [])])
     if found.found:
-        painter.line(table.heads(room))
-    for one in found.found:
-        painter.line(table.draw(one, room))
-    for line in sentence(coming, time.time()) if coming is not None else ():
-        painter.line(line)
+        painter.lines(table_lines(misses.table(found.found), found.found, room))
+    painter.lines(sentence(coming, time.time()) if coming is not None else ())
 
 
 def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     with counting(settings, "trying other cache markers") as counter:
         found = placings(loaded.session, counter, settings)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_fields(found)})
+        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_json(found)})
         return
     labels = {id_: thread.label for id_, thread in loaded.session.threads.items()}
     for line in markers_text(found, labels):
         write(line)
-
-
-def _gap() -> Any:
-    return Span("   ")
 
 
 def _next(loaded: Any, counter: Any, settings: Any) -> Any:
@@ -80,19 +78,14 @@ def _next(loaded: Any, counter: Any, settings: Any) -> Any:
     return coming_of(loaded.session, counter, settings, chosen.thread, edits)
 
 
-def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
+def _cache_json(found: Any, coming: Any, session: str) -> dict[str, Any]:
     return {
         "session": session,
-        "calls": found.calls,
-        "cost_usd": found.usd,
-        "lost_usd": found.lost,
-        "unpriced_calls": found.unpriced,
-        "partial_calls": found.partial,
-        "written_again_tokens": found.tokens,
-        "reported": found.tested,
-        "tested": found.tested,
-        "foreseen": found.foreseen,
-        "false_alarms": found.false_alarms,
+        **members(
+            found,
+            "calls cost_usd=usd lost_usd=lost unpriced_calls=unpriced partial_calls=partial "
+            "written_again_tokens=tokens reported=tested tested foreseen false_alarms",
+        ),
         "misses": [_miss(one) for one in found.found],
         "next_call": None if coming is None else _coming(coming),
     }
@@ -100,19 +93,13 @@ def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
 
 def _miss(one: Any) -> dict[str, Any]:
     return {
-        "thread": one.thread,
-        "call": one.number,
-        "started": one.at,
-        "cause": one.cause,
-        "what": one.what,
+        **members(one, "thread call=number started=at cause what"),
         "late_seconds": one.by if one.cause == "TTL" else None,
-        "written_again_tokens": one.tokens,
-        "lost_usd": one.usd,
-        "paid_usd": one.paid,
-        "partial": one.partial,
-        "tested": one.tested,
-        "read_tokens": one.read,
-        "shared_tokens": one.shared,
+        **members(
+            one,
+            "written_again_tokens=tokens lost_usd=usd paid_usd=paid partial tested read_tokens=read "
+            "shared_tokens=shared",
+        ),
         "input_tokens": one.sizes[1],
         "foreseen": one.foreseen,
         "evidence": one.evidence,
@@ -127,18 +114,110 @@ def _side(side: Any, at: int, of: int) -> dict[str, Any] | None:
 
 def _coming(one: Any) -> dict[str, Any]:
     return {
-        "model": one.model,
-        "input_tokens": one.input,
-        "read_tokens": one.read,
+        **members(one, "model input_tokens=input read_tokens=read"),
         "read_band": [one.floor, one.ceiling],
-        "cause": one.cause,
-        "write_tokens": one.write,
-        "fresh_tokens": one.fresh,
-        "expires": one.expires,
-        "cost_usd": one.total,
+        **members(one, "cause write_tokens=write fresh_tokens=fresh expires cost_usd=total"),
         "parts_usd": dict(zip(("read", "write", "fresh", "answer"), one.usd, strict=True)),
-        "uncached_usd": one.uncached,
-        "answer_tokens": one.answer,
-        "inferred": one.inferred,
+        **members(one, "uncached_usd=uncached answer_tokens=answer inferred"),
         "interval": [one.lo, one.hi],
     }
+
+
+_NAME = 18
+_THREAD = 40
+"""Cells of a thread's name."""
+_MOST = 5
+"""Markers listed one by one."""
+
+
+def markers_json(found: Sequence[Placing]) -> list[dict[str, Any]]:
+    """``markers`` of ``cache --json``: one object per thread."""
+    return [
+        {
+            "thread": one.thread,
+            "calls": len(one.calls),
+            "unit": "fresh tokens" if one.relative else "USD",
+            **members(one, "paid own inferred"),
+            "least": members(one, "cost=plan.cost exact=plan.exact bound=plan.bound"),
+            "strategies": [members(t, "name cost read_share=read") for t in one.tried],
+            "markers": [
+                {
+                    "call": mark.call + 1,
+                    **members(mark, "lifetime_seconds=life written_tokens=written reads gain paid"),
+                }
+                for mark in one.markers
+            ],
+        }
+        for one in found
+    ]
+
+
+def markers_text(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+    """The first thread's table and the markers that did not pay; the other threads with a line each."""
+    if not found:
+        yield "Other markers cannot be tried: no thread with several timed calls to a provider that takes markers."
+    first, rest = found[:1], found[1:]
+    for one in first:
+        yield from _marker_table(one, several=bool(rest))
+    if rest:
+        yield from _folded(rest, labels)
+
+
+def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+    """A line for each thread: their tables are nearly equal, and --json has them whole."""
+    own, least = sum(one.own for one in found), sum(one.plan.cost for one in found)
+    unit = found[0]
+    many = f"{len(found):,} further thread{'' if len(found) == 1 else 's'}"
+    sums = f": {_cost(unit, own)} as recorded, {_cost(unit, least)} at the least" if _same_unit(found) else ""
+    yield f"{many}{sums}"
+    yield f"  {'thread':{_THREAD}} {'calls':>6} {'recorded':>10} {'least':>10}  cheapest strategy"
+    for one in sorted(found, key=lambda one: one.plan.cost - one.own):
+        name = cells.left(safe_text.one_line(labels.get(one.thread) or one.thread), _THREAD)
+        best = f"{one.tried[0].name} {_cost(one, one.tried[0].cost)}" if one.tried else ""
+        costs = f"{_cost(one, one.own):>10} {_cost(one, one.plan.cost):>10}"
+        yield f"  {name} {len(one.calls):>6} {costs}  {best}".rstrip()
+    if any(one.own < one.plan.cost for one in found):
+        yield "  less recorded than at the least: what other threads had written was read"
+
+
+def _same_unit(found: Sequence[Placing]) -> bool:
+    return len({one.relative for one in found}) == 1
+
+
+def _marker_table(one: Placing, several: bool) -> Iterator[str]:
+    where = f"thread {one.thread}, " if several else ""
+    yield f"input of {where}{len(one.calls)} calls under other markers"
+    least = one.plan.cost
+    kind = "least, pauses known" if one.plan.exact else "least found"
+    yield _line(kind, one, least, least, "" if one.plan.exact else f"not below {_cost(one, one.plan.bound)}")
+    for tried in one.tried:
+        name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
+        yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.told}")
+    paid = isclose(one.own, one.paid)
+    how = "what was paid; the others with what they change" if paid else f"simulated; {_cost(one, one.paid)} was paid"
+    yield _line("as recorded", one, one.own, least, how)
+    yield f"  * {DEFAULT.name}: {DEFAULT.told}"
+    if not one.static:
+        yield "  system prompt and tools are not recorded: markers behind them cannot be tried"
+    yield from _worth(one)
+
+
+def _line(name: str, one: Placing, cost: float, least: float, note: str) -> str:
+    return f"  {name:{_NAME + 2}} {_cost(one, cost):>10} {cost / least if least else 1.0:7.3f}x  {note}".rstrip()
+
+
+def _cost(one: Placing, cost: float) -> str:
+    return f"{numbers.tokens(round(cost))} tok" if one.relative else numbers.money(cost)
+
+
+def _worth(one: Placing) -> Iterator[str]:
+    marks = one.markers
+    idle = sorted((mark for mark in marks if not mark.paid), key=lambda mark: mark.gain)
+    how = " (inferred)" if one.inferred else ""
+    yield f"  {len(marks)} entries written by its own markers{how}: {len(marks) - len(idle)} paid, {len(idle)} did not"
+    yield from (_idle(one, mark) for mark in idle[:_MOST])
+
+
+def _idle(one: Placing, mark: Worth) -> str:
+    read = f"read {mark.reads} times" if mark.reads else "never read"
+    return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(one, -mark.gain)} lost"

@@ -8,15 +8,16 @@ from typing import Any, Final
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
-from ctxtui.cli.context import SessionName, config_of, opened
+from ctxtui.analysis.figures import CallFigures
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
-from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.members import members
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, plain
 
@@ -28,7 +29,7 @@ _ROWS: Final = 12
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option("--thread", default="", metavar="ID", help="Of this thread alone.")
 @click.option("--all", "every", is_flag=True, help=f"Print all that was lost, not the first {_ROWS}.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def compactions(context: click.Context, name: str, thread: str, every: bool, as_json: bool) -> None:
     """Say what compactions did: the context before and after, what the summary kept, the files, decisions and literals
@@ -55,14 +56,13 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
                 "title": about.title or loaded.name,
                 "count": len(found),
                 "read_again_tokens": sum(one.again_tokens for one in found),
-                "compactions": [_fields(one, session.tree) for one in found],
+                "compactions": [_compaction_json(one, session.tree) for one in found],
             }
         )
         return
 
     painter = Painter(settings.glyphs)
-    for line in _lines(session, found, thread, every):
-        painter.line(line)
+    painter.lines(_lines(session, found, thread, every))
 
 
 def _lines(session: Session, found: list[Compaction], thread: str, every: bool) -> Iterator[list[Span]]:
@@ -78,24 +78,17 @@ def _lines(session: Session, found: list[Compaction], thread: str, every: bool) 
         shown = rows if every else rows[:_ROWS]
         if rows:
             yield from rule("lost", plain(views.noted(one, views.LOST)))
-            yield views.TABLE.heads(room)
-        for row in shown:
-            yield views.TABLE.draw(row, room)
+            yield from table_lines(views.TABLE, shown, room)
         if len(shown) < len(rows):
             yield [Span(f"   and {len(rows) - len(shown):,} more; --all prints them", "dim")]
 
 
-def _fields(one: Compaction, tree: Tree) -> dict[str, Any]:
+def _compaction_json(one: Compaction, tree: Tree) -> dict[str, Any]:
     return {
-        "thread": one.thread,
-        "call": one.number,
-        "trigger": one.trigger or None,
-        "at": one.at,
+        **members(one, "thread call=number trigger? at"),
         "before": _figures(one.before),
         "after": _figures(one.after),
-        "summary_tokens": one.summary_tokens,
-        "summary_encrypted": one.sealed,
-        "replaced_blocks": one.replaced,
+        **members(one, "summary_tokens summary_encrypted=sealed replaced_blocks=replaced"),
         "kept_blocks": len(one.kept),
         "kept_tokens": one.kept_tokens,
         "facts": {f"{kind}s": {"total": one.total(kind), "lost": one.lost(kind)} for kind in KINDS},
@@ -121,9 +114,7 @@ def _figures(got: CallFigures) -> dict[str, Any]:
 
 def _fact(fact: Fact, tree: Tree) -> dict[str, Any]:
     return {
-        "text": fact.text,
-        "kept": fact.kept,
-        "times": fact.times,
+        **members(fact, "text kept times"),
         "digest": tree[fact.node].block.digest,
         "again": [_again(one, tree) for one in fact.again],
     }

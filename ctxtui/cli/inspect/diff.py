@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.content.diff import DiffSide
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, since
 from ctxtui.analysis.content.diff import diff as made
+from ctxtui.analysis.content.normalized import words_of
 from ctxtui.analysis.content.volatile import Unsteady, unsteady
-from ctxtui.cli.context import config_of, opened
+from ctxtui.analysis.content.word_diff import word_diff
+from ctxtui.analysis.short_names import short_model
+from ctxtui.cli.context import JSON_OPTION, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.inspect.diff_json import as_fields
-from ctxtui.cli.inspect.diff_text import print_text
-from ctxtui.cli.output import write_json
+from ctxtui.cli.output import wants_colour, write_json
+from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
+from ctxtui.core.category import CATEGORIES
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
+from ctxtui.views.blocks.word_diff import drawn
+from ctxtui.views.lists import diff as rows_of_diff
+from ctxtui.views.text import cells, numbers, safe_text
+from ctxtui.views.text.span import Span
 
 DIFFERENT: Final = 1
 _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>\d*)")
@@ -41,7 +51,7 @@ class NamedContext(NamedTuple):
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.option("--whole", is_flag=True, help="Print all lines of changed blocks, and every block that entered or left.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> int:
     """Compare two contexts: the first block that differs, word by word; what entered, left and changed, in tokens.
@@ -55,21 +65,23 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
     Example: ctxtui diff before.jsonl after.jsonl
     """
     settings = config_of(context).settings
-    one = named(a)
-    other = named(b)
+    one = named_context(a)
+    other = named_context(b)
     if not one.name:
         raise WrongUse(f"{a} names no recording", way_out="the first of the two is PATH or PATH@CALL")
-    (before, first), (after, second) = _sides(one, other if other.name else other._replace(name=one.name), settings)
+    (before, first), (after, second) = _open_sides(
+        one, other if other.name else other._replace(name=one.name), settings
+    )
     found = made(before, after)
-    steady = _unsteady(before, after)
+    steady = _unsteady_blocks(before, after)
     if as_json:
-        write_json(as_fields(found, steady, (first, second)))
+        write_json(diff_json(found, steady, (first, second)))
     else:
         print_text(found, steady, (first, second), settings, whole=whole)
     return 0 if found.same else DIFFERENT
 
 
-def named(text: str) -> NamedContext:
+def named_context(text: str) -> NamedContext:
     """What `text` names: ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``; a file of that very name goes first."""
     found = _CALL.fullmatch(text)
     if found is None or os.path.lexists(Path(text).expanduser()):
@@ -77,7 +89,7 @@ def named(text: str) -> NamedContext:
     return NamedContext(found["name"], found["thread"] or "", int(found["number"] or 0))
 
 
-def _sides(
+def _open_sides(
     one: NamedContext, other: NamedContext, settings: Settings
 ) -> tuple[tuple[DiffSide, Loaded], tuple[DiffSide, Loaded]]:
     recordings = {name: opened(name, settings) for name in dict.fromkeys((one.name, other.name))}
@@ -94,7 +106,177 @@ def _sides(
     return first, second
 
 
-def _unsteady(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[Unsteady]]]:
+def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[Unsteady]]]:
     """The blocks that change within the run of each thread that is compared."""
     threads = {(id(side.book), side.chosen.thread): side for side in (before, after)}
     return [(side, unsteady(side.book.session, side.chosen.thread)) for side in threads.values()]
+
+
+Since = Callable[[int], int]
+
+
+def diff_json(
+    found: Diff, steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]], loaded: tuple[Loaded, Loaded]
+) -> dict[str, Any]:
+    """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
+    first, begun = found.first, (since(found.a), since(found.b))
+    return {
+        "a": _side_json(found.a, loaded[0]),
+        "b": _side_json(found.b, loaded[1]),
+        "same": found.same,
+        "shared": {
+            "blocks": found.shared,
+            "tokens": found.shared_tokens,
+            "parts_at_token": None if found.same else found.token,
+        },
+        "kept": {"blocks": found.kept, "tokens": found.kept_tokens},
+        **{kind: _total_json(found, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
+        "first": {**_change_json(found, first, begun), "words": _words(found, first)} if first is not None else None,
+        "changes": [_change_json(found, change, begun) for change in found.changes],
+        "unsteady": [_unsteady_json(side, one) for side, some in steady for one in some],
+    }
+
+
+def _side_json(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
+    about, chosen = side.book.session.about, side.chosen
+    return {
+        "id": about.id or loaded.name,
+        "title": about.title or loaded.name,
+        **members(chosen, "thread call=number model=call.model"),
+        "context_tokens": side.context_tokens,
+    }
+
+
+def _total_json(found: Diff, kind: str) -> dict[str, int]:
+    blocks, before, after = found.total(kind)
+    return {"blocks": blocks, "tokens_before": before, "tokens_after": after}
+
+
+def _change_json(found: Diff, change: Change, begun: tuple[Since, Since]) -> dict[str, Any]:
+    side, node = (found.a, change.before) if change.after is None else (found.b, change.after)
+    assert node is not None
+    here = side.tree[node]
+    return {
+        "kind": change.kind,
+        "at": change.at,
+        "category": CATEGORIES[side.category(node)],
+        "label": side.book.names.label(here),
+        "role": here.place.role,
+        "why": found.why(change),
+        "digests": [_digest(found.a, change.before), _digest(found.b, change.after)],
+        "tokens": [change.tokens_before, change.tokens_after],
+        "since_call": [
+            begun[0](change.before) if change.before is not None else None,
+            begun[1](change.after) if change.after is not None else None,
+        ],
+    }
+
+
+def _digest(side: DiffSide, node: int | None) -> str | None:
+    return side.tree[node].block.digest if node is not None else None
+
+
+def _words(found: Diff, change: Change) -> list[list[str]]:
+    """The word diff of one change: pairs of ``same``, ``removed`` or ``added`` and the text."""
+    before = words_of(found.a.tree[change.before]) if change.before is not None else ""
+    after = words_of(found.b.tree[change.after]) if change.after is not None else ""
+    return [list(piece) for piece in word_diff(before, after)]
+
+
+def _unsteady_json(side: DiffSide, one: Unsteady) -> dict[str, Any]:
+    node = side.tree[one.nodes[-1]]
+    return {
+        "thread": side.chosen.thread,
+        "category": CATEGORIES[side.category(one.nodes[-1])],
+        "label": side.book.names.label(node),
+        "changes": one.changes,
+        "calls": list(one.calls),
+        "digests": [side.tree[n].block.digest for n in one.nodes],
+        "tokens": side.tokens(one.nodes[-1]),
+        "last_words": [
+            list(piece) for piece in word_diff(words_of(side.tree[one.nodes[-2]]), words_of(side.tree[one.nodes[-1]]))
+        ],
+    }
+
+
+_LINES = 24
+"""Lines of a word diff that are printed."""
+_ROWS = 40
+"""Changes that are listed."""
+
+
+def print_text(
+    found: Diff,
+    steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]],
+    loaded: tuple[Loaded, Loaded],
+    settings: Settings,
+    *,
+    whole: bool,
+) -> None:
+    """Print the diff."""
+    painter = Painter(settings.glyphs)
+    for lines in (
+        _heads(found, loaded),
+        rows_of_diff.summary(found),
+        _first(found, whole),
+        _changes(found, whole),
+        _steady(steady),
+    ):
+        painter.lines(lines)
+
+
+def _heads(found: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
+    for mark, side, one in (("−", found.a, loaded[0]), ("+", found.b, loaded[1])):
+        about, call = side.book.session.about, side.chosen
+        thread = "" if call.thread == "main" else f" · {safe_text.one_line(call.thread)}"
+        where = f"call {call.number}" if call.number else "not sent yet"
+        title = safe_text.one_line(about.title or one.name)
+        right = f"  {where}{thread} · {safe_text.one_line(short_model(call.call.model))}"
+        right += f"  {numbers.tokens(side.context_tokens)}"
+        style = "del" if mark == "−" else "add"
+        room = max(10, width() - 2 - cells.width(right))
+        yield [Span(f"{mark} ", f"{style} bold"), Span(cells.left(title, room), "bold"), Span(right, "dim")]
+
+
+def _first(found: Diff, whole: bool) -> Iterator[list[Span]]:
+    first = found.first
+    if first is None:
+        return
+    yield from rule("first difference", rows_of_diff.place(found, first))
+    yield list(rows_of_diff.change_row(found, first, width() - 1))
+    if first.kind in (CHANGED, RESPELLED):
+        yield from _word_lines(found, first, whole)
+
+
+def _word_lines(found: Diff, change: Change, whole: bool) -> Iterator[list[Span]]:
+    assert change.before is not None and change.after is not None
+    before, after = found.a.tree[change.before], found.b.tree[change.after]
+    if change.kind == RESPELLED:
+        texts = before.block.body.decode("utf-8", "replace"), after.block.body.decode("utf-8", "replace")
+    else:
+        texts = words_of(before), words_of(after)
+    lines = drawn(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
+    yield from (list(line) for line in islice(lines, None if whole else _LINES))
+    if next(lines, None) is not None:
+        yield [Span("    ⋮  more changed lines; --whole prints all", "dim")]
+
+
+def _changes(found: Diff, whole: bool) -> Iterator[list[Span]]:
+    listed = found.changes if whole else found.changes[:_ROWS]
+    if not listed:
+        return
+    left = len(found.changes) - len(listed)
+    yield from rule("changes", f"{len(listed)} of {len(found.changes)}, --whole prints all" if left else "")
+    for change in listed:
+        yield list(rows_of_diff.change_row(found, change, width() - 1))
+        if whole and change.kind == CHANGED and change is not found.first:
+            yield from _word_lines(found, change, whole)
+
+
+def _steady(steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]]) -> Iterator[list[Span]]:
+    rows = [(side, one) for side, some in steady for one in some]
+    if not rows:
+        return
+    yield from rule("changing within the run", "the same place, other content")
+    for side, one in rows[:_ROWS]:
+        yield list(rows_of_diff.steady_row(side, one, width() - 1))

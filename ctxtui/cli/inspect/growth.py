@@ -8,14 +8,15 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.money.preflight import limit_fields, range_fields
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
+from ctxtui.cli.money.preflight import limit_json, range_json
 from ctxtui.cli.output import write_json
-from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.members import members
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases as phase_view
@@ -34,7 +35,7 @@ _CHART = 12
     "Example: ctxtui growth session.jsonl --phase-rule call",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option(
     "--phases", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="Do N more phases fit?"
 )
@@ -46,7 +47,7 @@ _CHART = 12
     help="Phases begin at each turn, epoch or call, or where this regular expression hits (default: the names that you "
     "gave, else turns).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def growth(context: click.Context, name: str, thread: str, phases: int, rule: str, as_json: bool) -> None:
     """How a context grew."""
@@ -58,25 +59,21 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
         made = account(loaded.session, counter, settings)
         found = growth_report(made, chosen, Notebook(loaded, settings).read(), rule, phases)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, **fields(found)})
+        write_json({"session": loaded.session.about.id or loaded.name, **growth_json(found)})
         return
 
     painter = Painter(settings.glyphs)
-    for line in _lines(found):
-        painter.line(line)
+    painter.lines(_lines(found))
 
 
-def fields(found: Any) -> dict[str, Any]:
+def growth_json(found: Any) -> dict[str, Any]:
     """The members of ``growth --json``."""
     grown, shape, seen, fits = found.growth, found.growth.shape, found.ahead, found.feasible
     return {
         "thread": grown.thread,
         "calls": [
             {
-                "call": call.number,
-                "turn": call.turn,
-                "context_tokens": call.tokens,
-                "method": call.method,
+                **members(call, "call=number turn context_tokens=tokens method"),
                 "categories": dict(call.parts),
                 "cut_before": call.broken,
             }
@@ -85,15 +82,9 @@ def fields(found: Any) -> dict[str, Any]:
         "rule": grown.rule or None,
         "phases": [
             {
-                "name": row.name or None,
-                "first_call": row.first,
-                "last_call": row.last,
-                "growth": row.growth,
+                **members(row, "name? first_call=first last_call=last growth"),
                 "growth_per_call": round(row.growth / row.calls),
-                "end_tokens": row.end,
-                "peak_tokens": row.peak,
-                "input_tokens": row.sent,
-                "cost_usd": row.usd,
+                **members(row, "end_tokens=end peak_tokens=peak input_tokens=sent cost_usd=usd"),
                 "grew": {part.name: part.growth for part in parts},
             }
             for row, parts in zip(grown.phases, grown.by_phase, strict=True)
@@ -101,27 +92,18 @@ def fields(found: Any) -> dict[str, Any]:
         "stretch": {"first_call": grown.stretch[0], "last_call": grown.stretch[1]},
         "shape": None
         if shape is None
-        else {
-            "context": shape.kind,
-            "sent": shape.sent,
-            "growth_per_call": shape.per_call,
-            "growth_per_call_first": shape.begins,
-            "growth_per_call_last": shape.ends,
-            "r2_line": shape.r2,
-            "r2_bend": shape.r2_bent,
-            "twice_the_calls_send_times": shape.doubled,
-        },
-        "categories": [
-            {"name": part.name, "begin_tokens": part.begins, "end_tokens": part.ends, "carry": part.carry}
-            for part in grown.parts
-        ],
+        else members(
+            shape,
+            "context=kind sent growth_per_call=per_call growth_per_call_first=begins "
+            "growth_per_call_last=ends r2_line=r2 r2_bend=r2_bent twice_the_calls_send_times=doubled",
+        ),
+        "categories": [members(part, "name begin_tokens=begins end_tokens=ends carry") for part in grown.parts],
         "carry": grown.carry,
-        "sent_again": {
-            "input_tokens": grown.again.sent,
-            "sent_before_tokens": grown.again.before,
-            "share": grown.again.share,
-            "standing_twice_tokens": grown.again.twice,
-        },
+        "sent_again": members(
+            grown,
+            "input_tokens=again.sent sent_before_tokens=again.before share=again.share "
+            "standing_twice_tokens=again.twice",
+        ),
         "never_quoted": {
             "judged": grown.dead.judged,
             "not_judged": grown.dead.unjudged,
@@ -137,11 +119,11 @@ def fields(found: Any) -> dict[str, Any]:
         else {
             "unit": fits.unit,
             "phases": fits.ahead,
-            "after_tokens": range_fields(fits.after),
+            "after_tokens": range_json(fits.after),
             "answer": fits.answer,
-            "usable": limit_fields(fits.usable),
-            "window": limit_fields(fits.window),
-            "compaction": limit_fields(seen.compaction),
+            "usable": limit_json(fits.usable),
+            "window": limit_json(fits.window),
+            "compaction": limit_json(seen.compaction),
             "context_window": seen.window.as_fields(),
         },
         "lacks": list(grown.lacks),
@@ -158,8 +140,6 @@ def _lines(found: GrowthReport) -> Iterator[list[Span]]:
         rows = phase_view.grown(grown.phases, grown.by_phase)
         table = phase_view.grown_table(rows, len(grown.calls))
         yield from rule("phases", plain(phase_view.summary(grown.phases)))
-        yield table.heads(room - 1)
-        for row in rows[-_ROWS:]:
-            yield table.draw(row, room - 1)
+        yield from table_lines(table, rows[-_ROWS:], room - 1)
         if len(rows) > _ROWS:
             yield [Span(f"   the last {_ROWS} of {len(rows):,}; --json has all", "dim")]

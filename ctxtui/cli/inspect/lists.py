@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, Final, NamedTuple, TypeVar
+from functools import cached_property, partial
+from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+
+from ctxtui.analysis.book import Book
+from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_weights import Weight, weights
 from ctxtui.analysis.content.diff import DiffSide
+from ctxtui.analysis.content.duplicates import Repeat
+from ctxtui.analysis.content.tools import ToolServer, ToolUse, used
 from ctxtui.analysis.content.tools import totals as tool_totals
-from ctxtui.analysis.growth.phases import typical
-from ctxtui.cli.inspect.list_inputs import ListInputs
-from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.analysis.figures import context_size, figures
+from ctxtui.analysis.growth.phases import Phase, typical
+from ctxtui.analysis.growth.phases import phases as phases_of
+from ctxtui.analysis.growth.thread_tree import Kin, family
+from ctxtui.analysis.money.block_costs import thread_costs
+from ctxtui.analysis.money.ledger import CostLedger
+from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.cli.paint import Painter, rule, table_lines, width
+from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import turns_of
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.library.workspace_files import repeats_of
+from ctxtui.services.members import members
+from ctxtui.services.recordings.recording import Loaded
+from ctxtui.services.study.phase_rules import begun
 from ctxtui.views.inspector import threads as thread_view
 from ctxtui.views.inspector import toolset
 from ctxtui.views.lists import duplicates as repeat_view
@@ -20,9 +42,89 @@ from ctxtui.views.lists import phases as view
 from ctxtui.views.lists.costs import heaviest_blocks as weight_view
 from ctxtui.views.lists.diff import said
 from ctxtui.views.text.span import Span
-from ctxtui.views.text.table import Table
 
-Row = TypeVar("Row")
+
+class ListInputs(Struct, frozen=True, dict=True):
+    """What a list is made of: the counted `book`, the call, the recording, the settings."""
+
+    book: Book
+    chosen: ChosenCall
+    loaded: Loaded
+    settings: Settings
+    rule: str = ""
+    """What phases begin by: a word of `phase_rules.WORDS`, a regular expression, or "" for the user's names."""
+
+    @property
+    def family(self) -> list[Kin]:
+        """The session's threads with their figures."""
+        price = price_of(prices_for(self.settings))
+        session = self.book.session
+        costs = {id_: price(call) for id_, call in session.calls.items()}
+        return family(session, costs, partial(context_size, self.book))
+
+    @property
+    def servers(self) -> list[ToolServer]:
+        """The tools of the call's context, with the calls of the thread so far."""
+        use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
+        use.show(call.sent_head)
+        calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
+        return use.servers(self.own, used(tree, calls))
+
+    def category(self, node: int) -> int:
+        """The index of the category that a block is shown in."""
+        return self.book.category(self.chosen.call.model, node)
+
+    @property
+    def weighed(self) -> list[Weight]:
+        """The blocks of the context, those that carried most first."""
+        book, call, tree = self.book, self.chosen.call, self.book.session.tree
+        stays = Stays(tree)
+        stays.advance(book.session.thread_calls(self.chosen.thread) or [call])
+        strips = book.card(call.model).strips_thinking
+        number = max(1, self.chosen.number)
+        found = weights(tree, call.sent_head, self.own, stays, number, strips_thinking=strips)
+        return sorted(found, key=lambda one: -one.carry)
+
+    @cached_property
+    def _ledger(self) -> CostLedger | None:
+        """What the blocks of the thread cost, call by call; None for a thread without a call or price."""
+        price, session = price_of(prices_for(self.settings)), self.book.session
+        costs = {id_: price(call) for id_, call in session.calls.items()}
+        threads = thread_costs(self.book, costs) if any(costs.values()) else []
+        found = (one for one in threads if one.thread == self.chosen.thread)
+        return next((one.ledger for one in found), None)
+
+    def paid(self, one: Weight) -> float | None:
+        """USD that a block has cost since it entered, up to the call; None where that is not known."""
+        return self._ledger.block(one.node, one.tokens, max(1, self.chosen.number)) if self._ledger else None
+
+    @property
+    def repeats(self) -> list[Repeat]:
+        """What of the context stands elsewhere too."""
+        return repeats_of(self.book.session, self.book.names, self.chosen.call.sent_head)
+
+    def own(self, node: int) -> int:
+        """Tokens of one block."""
+        return self.book.own(self.chosen.call.model, node)
+
+    @property
+    def phases(self) -> list[Phase]:
+        """The phases of the thread."""
+        session = self.book.session
+        calls = session.thread_calls(self.chosen.thread)
+        notes = Notebook(self.loaded, self.settings).read()
+        price = price_of(prices_for(self.settings))
+
+        def cost(call: Call) -> tuple[SpendingRow, bool]:
+            return row_of(call, price(call), ""), True
+
+        return phases_of(
+            calls,
+            begun(session, calls, self.rule, notes),
+            lambda call: figures(self.book, call).context_tokens,
+            cost,
+        )
+
 
 _MOST: Final = 40
 """Blocks that are printed; JSON has all."""
@@ -33,10 +135,7 @@ def heaviest(asked: ListInputs) -> list[dict[str, Any]]:
     return [
         {
             **_block(asked, one.node),
-            "tokens": one.tokens,
-            "calls": one.calls,
-            "carry": one.carry,
-            "since_call": one.since or None,
+            **members(one, "tokens calls carry since_call=since?"),
             "cost_usd": asked.paid(one),
             "cacheable": one.stability or None,
             "held": [one.held, one.further],
@@ -60,15 +159,7 @@ def heaviest_lines(asked: ListInputs) -> Iterator[list[Span]]:
     rows = [weight_view.HeavyBlock(one, asked.category(one.node), asked.paid(one)) for one in asked.weighed]
     yield from rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
     side = DiffSide(asked.book, asked.chosen)
-    yield from _lines(weight_view.table(lambda node: said(side, node), rows), rows[:_MOST], "carry")
-
-
-def _lines(table: Table[Row], rows: Iterable[Row], order: str = "") -> Iterator[list[Span]]:
-    """The heads of a table, where it has any, and its rows."""
-    if table.headed:
-        yield table.heads(width() - 1, order)
-    for row in rows:
-        yield table.draw(row, width() - 1)
+    yield from table_lines(weight_view.table(lambda node: said(side, node), rows), rows[:_MOST], width() - 1, "carry")
 
 
 def repeats(asked: ListInputs) -> dict[str, Any]:
@@ -100,7 +191,7 @@ def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
     yield from rule("repeats", "".join(span.text for span in repeat_view.total(rows)))
     if not rows:
         yield [Span(" Nothing in this context stands there twice.", "dim")]
-    yield from _lines(repeat_view.table(lambda node: said(side, node)), rows)
+    yield from table_lines(repeat_view.table(lambda node: said(side, node)), rows, width() - 1)
 
 
 def phases(asked: ListInputs) -> dict[str, Any]:
@@ -112,20 +203,12 @@ def phases(asked: ListInputs) -> dict[str, Any]:
         "typical_growth": grown,
         "typical_growth_per_call": each,
         "phases": [
-            {
-                "name": row.name or None,
-                "first_call": row.first,
-                "last_call": row.last,
-                "growth": row.growth,
-                "end_tokens": row.end,
-                "peak_tokens": row.peak,
-                "input_tokens": row.sent,
-                "output_tokens": row.answered,
-                "cost_usd": row.usd,
-                "cost_usd_at_least": row.least,
-                "partial_calls": row.partial,
-                "named_by_user": row.own,
-            }
+            members(
+                row,
+                "name? first_call=first last_call=last growth end_tokens=end peak_tokens=peak input_tokens=sent "
+                "output_tokens=answered cost_usd=usd cost_usd_at_least=least partial_calls=partial "
+                "named_by_user=own",
+            )
             for row in rows
         ],
     }
@@ -135,29 +218,18 @@ def phase_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The phases for people."""
     rows = asked.phases
     yield from rule("phases", "".join(span.text for span in view.summary(rows)))
-    yield from _lines(view.table(rows, asked.chosen.number), rows)
+    yield from table_lines(view.table(rows, asked.chosen.number), rows, width() - 1)
 
 
 def threads(asked: ListInputs) -> list[dict[str, Any]]:
     """The member ``threads``: as a tree, in order."""
     return [
-        {
-            "id": kin.id,
-            "label": kin.label,
-            "parent": kin.parent or None,
-            "depth": kin.depth,
-            "after_call": kin.since or None,
-            "model": kin.model or None,
-            "calls": kin.calls,
-            "context_tokens": kin.tokens,
-            "peak_tokens": kin.peak,
-            "input_tokens": kin.sent,
-            "output_tokens": kin.answered,
-            "cost_usd": kin.usd,
-            "cost_usd_at_least": kin.least,
-            "partial_calls": kin.partial,
-            "compactions": kin.folds,
-        }
+        members(
+            kin,
+            "id label parent? depth after_call=since? model? calls context_tokens=tokens peak_tokens=peak "
+            "input_tokens=sent output_tokens=answered cost_usd=usd cost_usd_at_least=least "
+            "partial_calls=partial compactions=folds",
+        )
         for kin in asked.family
     ]
 
@@ -166,21 +238,15 @@ def thread_lines(asked: ListInputs) -> Iterator[list[Span]]:
     """The threads for people."""
     rows = asked.family
     yield from rule("threads", f"{len(rows):,}")
-    yield from _lines(thread_view.table(asked.chosen.thread), rows)
+    yield from table_lines(thread_view.table(asked.chosen.thread), rows, width() - 1)
 
 
 def tools(asked: ListInputs) -> list[dict[str, Any]]:
     """The member ``tools``: by server."""
     return [
         {
-            "server": server.name or None,
-            "tokens": server.tokens,
-            "calls": server.calls,
-            "never_called": server.unused,
-            "tools": [
-                {"name": tool.name or None, "tokens": tool.tokens, "state": tool.state, "calls": tool.calls}
-                for tool in server.tools
-            ],
+            **members(server, "server=name? tokens calls never_called=unused"),
+            "tools": [members(tool, "name? tokens state calls") for tool in server.tools],
         }
         for server in asked.servers
     ]
@@ -193,7 +259,7 @@ def tool_lines(asked: ListInputs) -> Iterator[list[Span]]:
     what = toolset.Toolset(tuple(servers), *tool_totals(servers), source)
     yield from rule("tools", "".join(span.text for span in toolset.notes(what)))
     rows = toolset.rows(servers)
-    yield from _lines(toolset.table(rows, source), rows)
+    yield from table_lines(toolset.table(rows, source), rows, width() - 1)
 
 
 class Listing(NamedTuple):
@@ -203,7 +269,7 @@ class Listing(NamedTuple):
     lines: Callable[[ListInputs], Iterable[list[Span]]]
 
 
-def as_fields(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
+def lists_json(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
     """The members of ``show --json`` for the lists asked for."""
     return {name: LISTINGS[name].fields(asked) for name in LISTINGS if name in names}
 
@@ -213,8 +279,7 @@ def print_lists(asked: ListInputs, names: Collection[str]) -> None:
     painter = Painter(asked.settings.glyphs)
     for name, listing in LISTINGS.items():
         if name in names:
-            for line in listing.lines(asked):
-                painter.line(line)
+            painter.lines(listing.lines(asked))
 
 
 LISTINGS: Final = {

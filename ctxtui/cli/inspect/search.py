@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.all_sessions import Age
-from ctxtui.cli.context import SessionName, config_of, named
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
@@ -21,6 +21,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
 from ctxtui.services.library.library import SessionLibrary, glimpse
+from ctxtui.services.members import members
 from ctxtui.services.recordings.discover import seen_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
@@ -50,7 +51,7 @@ _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 @click.option("--since", type=Age(), metavar="AGE", help="Only sessions written to within an age: 7d, 12h ...")
 @click.option("--archived", is_flag=True, help="Archived sessions too.")
 @click.option("--limit", type=click.IntRange(min=1), default=_MOST, show_default=True, help="At most N blocks.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **chosen: Any) -> int:
     """Find a text in the blocks of every session: stored ones and those of clients on this machine, newest first.
@@ -75,7 +76,7 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
             found.append(hit)
     more, found = len(found) > limit, found[:limit]
     if as_json:
-        write_json(_fields(query, bool(chosen["regex"]), found, more, searcher))
+        write_json(_search_json(query, bool(chosen["regex"]), found, more, searcher))
     else:
         _remarks(searcher, more, limit)
     return 0 if found else NOTHING
@@ -178,7 +179,7 @@ def _remarks(searcher: Searcher, more: bool, limit: int) -> None:
         )
 
 
-def _fields(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
+def _search_json(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
     tally = searcher.tally
     return {
         "query": query,
@@ -200,9 +201,7 @@ def _row(hit: Hit) -> dict[str, Any]:
         "stored": one.stored or None,
         "title": hit.session.about.title or one.title,
         "source": hit.session.about.source or one.source or None,
-        "thread": place.thread,
-        "call": place.call,
-        "turn": place.turn,
+        **members(place, "thread call turn"),
         "digest": found.block.digest,
         "category": place.category,
         "label": hit.label,

@@ -29,6 +29,7 @@ from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.members import members
 
 UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""
@@ -59,10 +60,7 @@ def as_json(
         "reported": _usage(chosen.call, got.reported) if got.reported else None,
         "residual": got.residual,
         "residual_cause": None if left is None else _cause(left),
-        "growth": [
-            {"call": g.call, "context_tokens": g.context_tokens, "reported_input": g.reported_input}
-            for g in growth(book, chosen.thread)
-        ],
+        "growth": [members(g, "call context_tokens reported_input") for g in growth(book, chosen.thread)],
         "skipped": [{"line": s.line, "reason": s.reason} for s in skipped],
     }
     _check(fields)
@@ -70,9 +68,7 @@ def as_json(
 
 
 def _cause(left: Residual) -> dict[str, Any]:
-    parts = [
-        {"since_call": one.since, "tokens": one.tokens, "likely": one.cause, "steps": one.steps} for one in left.parts
-    ]
+    parts = [members(one, "since_call=since tokens likely=cause steps") for one in left.parts]
     return {"what": left.what, "likely": left.cause, "since_call": left.since, "parts": parts}
 
 
@@ -145,7 +141,7 @@ def _labels(segments: Iterable[SegmentFigure]) -> list[dict[str, Any]]:
 
 
 def _label_row(one: LabelFigure) -> dict[str, Any]:
-    return {"label": one.label, "category": one.category, "count": one.count, "tokens": one.tokens}
+    return members(one, "label category count tokens")
 
 
 def _label(book: Book, figure: BlockFigure) -> str:

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
-from ctxtui.analysis.lab.report import SessionLab
+from ctxtui.analysis.lab.report import LabRow, SessionLab
+from ctxtui.analysis.lab.solve import Fitted
 from ctxtui.cli.agent.agree import agree
-from ctxtui.cli.context import SessionName, config_of
-from ctxtui.cli.exit_codes import WrongUse, code_for
-from ctxtui.cli.lab.lab_json import lab_fields
-from ctxtui.cli.lab.solved import solved_fields, solved_lines
-from ctxtui.cli.output import note, report_error, write_json
-from ctxtui.cli.paint import Painter, rule, width
+from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
+from ctxtui.cli.edit.share import masker_of
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import note, note_failed, refuse, write_json
+from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.session_work import worked
-from ctxtui.curation.mask_rules import Level
-from ctxtui.curation.masking import Masker
-from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import Solved, SolvedSession, solved
 from ctxtui.services.lab.variants import own_models, variants
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 from ctxtui.views.lists import lab as views
 from ctxtui.views.pages.lab_page import lab_page
-from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, plain
 
-_CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
 _RULE = (
     "A path that is named like a command opens as ./lab. PATH is a file, a folder (every recording in it), a session's "
     "id, or -."
 )
 
 
-_LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what it took out and later calls still quote"
+_LEGEND: Final = "✦ nothing else is both cheaper and less risky; quoted: what it took out and later calls still quote"
 
 
 @click.command(
@@ -64,7 +62,7 @@ _LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what 
     help="Seek the best policy, settings, cache strategy and lifetime; each session is held out once.",
 )
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write one self-contained page.")
-@click.option("--force", is_flag=True, help="Replace FILE where there is one.")
+@FORCE_OPTION
 @click.option(
     "--agree", type=click.IntRange(min=1), metavar="N", help="Send N calls again under --policy and --model; see agree."
 )
@@ -72,7 +70,7 @@ _LEGEND: Final = "★ nothing else is both cheaper and less risky; quoted: what 
 @click.option(
     "--leave-out", type=click.IntRange(min=0), default=0, metavar="K", help="With --agree: without each of K blocks."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def lab(
     context: click.Context,
@@ -104,19 +102,16 @@ def lab(
     best: list[SolvedSession] = [one.found for one in done if solve and one.error is None]
     found: list[SessionLab] = [one.lab for one in best] or [one.found for one in done if one.error is None]
     if failed and not found:
-        worst = failed[0][1]
-        return report_error(code_for(worst), worst.message, place=worst.place, way_out=worst.way_out, as_json=as_json)
+        return refuse(failed[0][1], as_json=as_json)
     if html is not None:
         _write_page(html, found, force)
     if as_json:
-        write_json({**lab_fields(found), **({"solved": solved_fields(solved(best))} if solve else {})})
+        write_json({**lab_json(found), **({"solved": solved_json(solved(best))} if solve else {})})
     elif html is None:
         _print(found, settings)
         if solve:
             _print_solved(solved(best), settings)
-    for name, trouble in failed:
-        note(f"{name}: {trouble}")
-    return code_for(failed[0][1]).number if failed else 0
+    return note_failed(failed)
 
 
 def _refuse_what_does_not_go_together(
@@ -162,8 +157,7 @@ def _agree(
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    masker = Masker(mask_rules(), Level("personal"))
-    write_private(path, lab_page(found, masker.line).encode("utf-8", "replace"), replace=force)
+    write_private(path, lab_page(found, masker_of("personal").line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")
 
 
@@ -186,13 +180,126 @@ def _print(found: list[SessionLab], settings: Settings) -> None:
         title = cells.fit(safe_text.one_line(one.title), max(12, room - len(calls) - len(told_off) - 8))
         painter.lines(rule(f"{title}{calls}", told_off))
         if one.rows:
-            table = views.lab_table(one, curves=False)
-            painter.line(table.heads(room))
-            for line in views.lab_lines(one):
-                painter.line(table.draw(line, room))
+            painter.lines(table_lines(views.lab_table(one, curves=False), views.lab_lines(one), room))
             painter.lines([Span(words, "dim")] for words in safe_text.wrap(_LEGEND, room))
         for told in views.notes(one):
             first, *more = safe_text.wrap(plain(told), room - 2) or [""]
             painter.line([Span(first, told[0].style)])
             for rest in more:
                 painter.line([Span(f"  {rest.lstrip()}", told[0].style)])
+
+
+def lab_json(found: Sequence[SessionLab]) -> dict[str, Any]:
+    """The members of the outermost object."""
+    return {"sessions": [_session(one) for one in found]}
+
+
+def _session(one: SessionLab) -> dict[str, Any]:
+    return {
+        **members(one, "session title calls usable?"),
+        "off": None if one.off is None else round(one.off, 6),
+        "outcomes": [{"name": name, "value": value} for name, value in one.outcomes],
+        "notes": list(one.notes),
+        "variants": [_variant(row) for row in one.rows],
+    }
+
+
+def _variant(row: LabRow) -> dict[str, Any]:
+    return {
+        **members(
+            row,
+            "policy settings cache model calls peak_context=peak final_context=final total_input=total "
+            "reported_total_input=reported read write fresh output",
+        ),
+        "cost_usd": None if row.usd is None else round(row.usd, 9),
+        **members(row, "rewrites first_overflow dependence over_usable=over"),
+        "summaries": {"count": row.summaries.count, "tokens": row.summaries.tokens},
+        "contexts": list(row.curve),
+        "refused": row.refused or None,
+    }
+
+
+def solved_lines(found: Solved) -> Iterator[str]:
+    """The best policy and cache strategy with what they save on sessions that they were not fitted to, and keeping a
+    cache warm against writing it again."""
+    yield from _fitted("policy", found.policy)
+    yield from _fitted("cache strategy", found.cache)
+    for one in found.sessions:
+        for warm, waited in zip(one.warm, one.waited, strict=True):
+            read, write, saved = (
+                numbers.money(x) if one.priced else f"{numbers.tokens(round(x))} tok"
+                for x in (warm.read, warm.write, waited.saved)
+            )
+            yield (
+                f"{one.lab.session[:8]}: a cache entry lives {_life(warm.life)}. Keeping it alive by requests that "
+                f"only read it ({read} each) costs less than writing it again ({write}) up to {warm.requests} of them "
+                f"(break-even: a pause of {_life(warm.seconds)})"
+            )
+            if not waited.longer:
+                yield f"  no pause was longer than {_life(warm.life)}: there was nothing to keep alive"
+                continue
+            were = f"{waited.longer} pause{'s were' if waited.longer != 1 else ' was'} longer than {_life(warm.life)}"
+            if not waited.cheaper:
+                yield f"  {were}, so long that keeping it alive would have cost more than writing it again"
+                continue
+            paid = "it" if waited.longer == 1 else f"{waited.cheaper} of them"
+            yield f"  {were}; keeping it alive would have paid in {paid} and saved {saved}"
+
+
+def _fitted(what: str, one: Fitted | None) -> Iterator[str]:
+    if one is None:
+        yield f"best {what}: nothing could be tried on every session"
+        return
+    yield f"best {what} of {one.tried}: {one.best}, {_share(one.saves)} of what was recorded"
+    if one.held_out is None:
+        yield "  chosen from this one session: what it saves on others is not known; name several to have each held out"
+        return
+    low, high = min(fold.saves for fold in one.folds), max(fold.saves for fold in one.folds)
+    own, many = sum(fold.own for fold in one.folds) / len(one.folds), len(one.folds)
+    same = sum(fold.chosen == one.best for fold in one.folds)
+    others = "the other one" if many == 2 else f"the other {many - 1}"
+    yield (
+        f"  held out: for each of the {many} sessions the best of {others} was taken and tried on it, which it was not "
+        f"chosen from: {_share(one.held_out)} on average ({100 * low:.1f} to {100 * high:.1f} %)"
+    )
+    yield (
+        f"  in {same} of the {many} that was {one.best}, too; had each had its own best, "
+        f"that {_share(own, 'would save')}"
+    )
+
+
+def _share(value: float, saves: str = "saves") -> str:
+    return f"{saves} {100 * value:.1f} %" if value >= 0 else f"costs {-100 * value:.1f} % more"
+
+
+def _life(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds <= 3600 else f"{seconds / 3600:.0f} hours"
+
+
+def solved_json(found: Solved) -> dict[str, Any]:
+    """``solved`` of ``lab --solve --json``."""
+    return {
+        "policy": _fitted_json(found.policy),
+        "cache": _fitted_json(found.cache),
+        "keep_warm": [
+            {
+                "session": one.lab.session,
+                "unit": "USD" if one.priced else "fresh tokens",
+                **members(
+                    warm, "lifetime_seconds=life requests break_even_seconds=seconds read_cost=read write_cost=write"
+                ),
+                **members(waited, "pauses=longer cheaper saved"),
+            }
+            for one in found.sessions
+            for warm, waited in zip(one.warm, one.waited, strict=True)
+        ],
+    }
+
+
+def _fitted_json(one: Fitted | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    return {
+        **members(one, "best saves tried held_out"),
+        "folds": [members(fold, "chosen saves own") for fold in one.folds],
+    }

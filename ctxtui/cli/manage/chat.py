@@ -16,6 +16,7 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.continue_from import host_of_named
 from ctxtui.services.chat.model_choice import NAMES, choose
 from ctxtui.services.config.config import Config
+from ctxtui.services.members import members
 from ctxtui.tui.start import make_chat
 
 
@@ -76,16 +77,11 @@ def _told(wish: ModelChoice, config: Config) -> None:
     endpoint = found.endpoint
     write_json(
         {
-            "provider": endpoint.name,
-            "dialect": endpoint.dialect,
-            "base_url": endpoint.base_url,
-            "local": endpoint.local,
+            **members(endpoint, "provider=name dialect base_url local"),
             "model": found.model,
             "models": list(found.models),
-            "window": found.window or None,
-            "window_from": found.origin,
-            "why": found.why,
-            "open_in": hosted and {"session": hosted.session, "pid": hosted.pid, "since": hosted.since},
+            **members(found, "window? window_from=origin why"),
+            "open_in": hosted and members(hosted, "session pid since"),
         }
     )
     if hosted is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import home_short
 from ctxtui.services.config.config import Config, Origin, project_file
@@ -15,7 +15,7 @@ from ctxtui.services.config.paths import config_file, database, log_dir
 
 @click.command("config")
 @click.option("--show", is_flag=True, help="Print the settings (the default).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def config(context: click.Context, show: bool, as_json: bool) -> None:
     """Show every setting with its value and where it comes from.
@@ -29,7 +29,7 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
     """
     found = config_of(context)
     if as_json:
-        write_json(_fields(found))
+        write_json(_config_json(found))
         return
     rows = [(name, _spelled(value), _told(origin)) for name, value, origin in found.rows()]
     wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
@@ -39,7 +39,7 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
         write(f"not read: {home_short(str(one.path))}: {one.reason}")
 
 
-def _fields(found: Config) -> dict[str, object]:
+def _config_json(found: Config) -> dict[str, object]:
     settings = [
         {"name": name, "value": value, "origin": origin.kind, "place": origin.place}
         for name, value, origin in found.rows()

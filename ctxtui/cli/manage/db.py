@@ -11,18 +11,17 @@ import click
 from msgspec import to_builtins
 
 from ctxtui.cli.all_sessions import Age
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import REFUSED
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import answer, note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import InUse, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.members import members
 from ctxtui.services.search.index import fill_side_by_side, lacking, settle
 from ctxtui.store.store import Store
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
 
 
 def database_of(context: click.Context) -> Path:
@@ -50,28 +49,24 @@ def db() -> None:
 
 
 @db.command("path")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def path_(context: click.Context, as_json: bool) -> None:
     """Print where the database is, or would be."""
     path = database_of(context)
-    if as_json:
-        write_json({"path": str(path), "exists": path.exists()})
-    else:
-        write(str(path))
+    answer(as_json, {"path": str(path), "exists": path.exists()}, str(path))
 
 
 @db.command("info")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def info(context: click.Context, as_json: bool) -> None:
     """Show the database's size, schema and number of rows."""
     path = database_of(context)
     if not path.exists():
-        if as_json:
-            write_json({"path": str(path), "exists": False})
-        else:
-            write(f"{shown(str(path))}: not made yet; `ctxtui import` makes it")
+        answer(
+            as_json, {"path": str(path), "exists": False}, f"{shown(str(path))}: not made yet; `ctxtui import` makes it"
+        )
         return
     with existing(context) as store:
         found, calls = store.info(), store.totals().calls
@@ -95,7 +90,7 @@ def info(context: click.Context, as_json: bool) -> None:
 
 @db.command("index")
 @click.option("--anew", is_flag=True, help="Drop what is indexed and begin again.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def index(context: click.Context, anew: bool, as_json: bool) -> None:
     """Fill the full-text index now: every session that `ctxtui search` looks into.
@@ -120,7 +115,7 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
 @db.command("backup")
 @click.argument("to", metavar="[FILE | FOLDER]", required=False, type=click.Path(path_type=Path))
 @click.option("--plain", is_flag=True, help="Unpack every body: for sqlite3 and Datasette, several times as large.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def backup(context: click.Context, to: Path | None, plain: bool, as_json: bool) -> None:
     """Copy the database, consistent also while it is written to; by default beside it, under a name with the time.
@@ -131,14 +126,11 @@ def backup(context: click.Context, to: Path | None, plain: bool, as_json: bool) 
     """
     with existing(context) as store:
         made = store.backup(to or store.path.parent, plain=plain)
-    if as_json:
-        write_json({"backup": str(made.absolute()), "size": made.stat().st_size})
-    else:
-        write(shown(str(made)))
+    answer(as_json, {"backup": str(made.absolute()), "size": made.stat().st_size}, shown(str(made)))
 
 
 @db.command("vacuum")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def vacuum(context: click.Context, as_json: bool) -> None:
     """Give the space of deleted sessions back to the disk."""
@@ -147,17 +139,14 @@ def vacuum(context: click.Context, as_json: bool) -> None:
         store.vacuum()
         after = store.info()
     sizes = {"before": before.size + before.wal_size, "after": after.size + after.wal_size}
-    if as_json:
-        write_json(sizes)
-    else:
-        write(f"{_size(sizes['before'])} before, {_size(sizes['after'])} now")
+    answer(as_json, sizes, f"{_size(sizes['before'])} before, {_size(sizes['after'])} now")
 
 
 @db.command("prune")
 @click.option("--older-than", required=True, type=Age(), help="Age of the last call: 30d, 12h, 2w ...")
 @click.option("--dry-run", is_flag=True, help="Only say which sessions would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, as_json: bool) -> int | None:
     """Delete stored sessions whose last call is older than an age. Recordings outside the database stay; so does a
@@ -173,7 +162,7 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
     there = database_of(context).exists()
     ids, kept = _pruned(context, older_than, dry_run=dry_run, ask=ask) if there else ([], [])
     if as_json:
-        stay = [{"id": one.session, "pid": one.pid, "since": one.since} for one in kept]
+        stay = [members(one, "id=session pid since") for one in kept]
         write_json({"pruned": ids, "dry_run": dry_run, "in_use": stay})
     else:
         for id_ in ids:

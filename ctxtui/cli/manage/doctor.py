@@ -10,19 +10,20 @@ import click
 from msgspec import to_builtins
 
 from ctxtui.cli import exit_codes, terminal
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, DoctorFinding, checks, clients_found
+from ctxtui.services.members import members
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
-_SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["refused"]}
+_SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["error"]}
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> int:
     """Check this machine: Python, packages, terminal, vocabularies, database, sessions.
@@ -42,22 +43,18 @@ def doctor(context: click.Context, as_json: bool) -> int:
             _print(painter, check)
     if as_json:
         clients = clients_found(Path.cwd(), os.environ, config.settings.clients)
-        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_fields, clients))})
+        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_client_json, clients))})
     failed = any(check.state == FAILED for check in found)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
-def _fields(one: ClientFound) -> dict[str, object]:
+def _client_json(one: ClientFound) -> dict[str, object]:
     return {
-        "name": one.client.name,
-        "source": one.client.source,
-        "on": one.on,
+        **members(one, "name=client.name source=client.source on"),
         "places": [{"path": str(place), "there": place not in one.missing} for place in one.places],
         "projects": one.projects,
         "moved_by": list(one.client.variables),
-        "sessions": one.sessions,
-        "here": one.here,
-        "newest": one.newest,
+        **members(one, "sessions here newest"),
     }
 
 

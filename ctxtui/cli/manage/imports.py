@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import SessionName, config_of, named
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
@@ -17,6 +17,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.members import members
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load, load_stream
 from ctxtui.services.recordings.open_by_name import STREAM
@@ -25,7 +26,7 @@ from ctxtui.store.store import Store
 
 @click.command("import")
 @click.argument("names", metavar="PATH...", type=SessionName(), nargs=-1, required=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
     """Copy recordings into ctxtui's own database, so that they stay when the client deletes them.
@@ -99,9 +100,7 @@ def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
         "path": name,
         "code": code.number,
         "kind": code.name,
-        "message": error.message,
-        "place": error.place,
-        "way_out": error.way_out,
+        **members(error, "message place way_out"),
     }
 
 

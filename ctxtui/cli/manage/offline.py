@@ -17,10 +17,9 @@ from ctxtui.offline.faults import Faults, parse
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.hosting import RunningProvider, serving
 from ctxtui.offline.http.server import Seen, Server
-from ctxtui.offline.limits import RateLimits
-from ctxtui.offline.local.servers import Local, LocalModel
+from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.playback import Playback
-from ctxtui.offline.provider import Provider
+from ctxtui.offline.provider import Provider, RateLimits
 from ctxtui.offline.script import Script, parse_script
 from ctxtui.services.chat.offline_provider import playback_of
 

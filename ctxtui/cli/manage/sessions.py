@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
@@ -19,6 +19,7 @@ from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.databases.address import MARK, parted
 from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
@@ -39,7 +40,7 @@ HEADS_SECONDS: Final = 1.0
 @click.option("--figures", is_flag=True, help="Read each one for model, calls, tokens and money (remembered).")
 @click.option("--archived", is_flag=True, help="Those that were archived, instead of the others.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N sessions.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def sessions(
     context: click.Context,
@@ -77,10 +78,7 @@ def sessions(
             on = "the next run reads on, " if database(settings.data_dir).exists() else ""
             note(f"{left:,} sessions have no title yet: {on}--figures reads all")
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
-    if as_json:
-        write_json({"sessions": _rows(found, ids)})
-    else:
-        _print(Painter(settings.glyphs), found, ids)
+    write_json({"sessions": _rows(found, ids)}) if as_json else _print(Painter(settings.glyphs), found, ids)
 
 
 def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
@@ -136,11 +134,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "title": one.title,
             "source": one.source or None,
             "client": client.name if (client := client_of(one.source)) else None,
-            "client_version": one.client_version or None,
-            "path": one.path or None,
-            "stored": one.stored or None,
-            "cwd": one.cwd or None,
-            "group": one.group,
+            **members(one, "client_version? path? stored? cwd? group"),
             "size": one.size if one.path and not _in_database(one) else None,
             # A sample is as old as its installation: that says nothing.
             "modified": None if one.group == SAMPLES else one.mtime,

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 
-from ctxtui.cli.context import config_of, named
-from ctxtui.cli.manage.db import database_of, existing, json_option
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.commands import SESSION
+from ctxtui.cli.context import JSON_OPTION, config_of, named
+from ctxtui.cli.group import LazyGroup
+from ctxtui.cli.manage.db import database_of, existing
+from ctxtui.cli.output import answer, note, shown, write
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import price_of, prices_for
@@ -18,13 +20,27 @@ from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.store.store import Store
 
+
+@click.group("session", cls=LazyGroup, entries=SESSION, invoke_without_command=True)
+@click.pass_context
+def session(context: click.Context) -> None:
+    """Look after one stored session; ID is its id or the beginning of one.
+
+    \b
+    Example: ctxtui session rename 8f3c "the flaky test"
+    Example: ctxtui session archive 8f3c
+    """
+    if context.invoked_subcommand is None:
+        write(context.get_help())
+
+
 id_argument = click.argument("name", metavar="ID")
 
 
 @click.command("rename")
 @id_argument
 @click.argument("title")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def rename(context: click.Context, name: str, title: str, as_json: bool) -> None:
     """Give a session another TITLE; "" gives it back the recording's own.
@@ -39,17 +55,14 @@ def rename(context: click.Context, name: str, title: str, as_json: bool) -> None
     with existing(context) as store:
         store.rename(id_, title)
         now = store.session(id_).title
-    if as_json:
-        write_json({"id": id_, "title": now})
-    else:
-        write(f"{shown(id_)}  {shown(now)}")
+    answer(as_json, {"id": id_, "title": now}, f"{shown(id_)}  {shown(now)}")
 
 
 @click.command("tag")
 @id_argument
 @click.argument("tags", metavar="TAG...", nargs=-1, required=True)
 @click.option("--remove", is_flag=True, help="Take the tags away.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, as_json: bool) -> None:
     """Add tags to a session, or remove them.
@@ -64,16 +77,13 @@ def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, 
     with existing(context) as store:
         store.tag(id_, tags, remove=remove)
         now = list(store.session(id_).tags)
-    if as_json:
-        write_json({"id": id_, "tags": now})
-    else:
-        write(f"{shown(id_)}  {shown(', '.join(now)) or 'no tags'}")
+    answer(as_json, {"id": id_, "tags": now}, f"{shown(id_)}  {shown(', '.join(now)) or 'no tags'}")
 
 
 @click.command("archive")
 @id_argument
 @click.option("--undo", is_flag=True, help="Show it in the lists again.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
     """Hide a stored session from the lists; it can still be opened by its id.
@@ -84,16 +94,13 @@ def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> Non
     """
     with existing(context) as store:
         id_ = store.archive(name, undo=undo)
-    if as_json:
-        write_json({"id": id_, "archived": not undo})
-    else:
-        write(f"{shown(id_)}  {'listed again' if undo else 'archived'}")
+    answer(as_json, {"id": id_, "archived": not undo}, f"{shown(id_)}  {'listed again' if undo else 'archived'}")
 
 
 @click.command("subscription")
 @id_argument
 @click.option("--undo", is_flag=True, help="It was paid by use.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
     """Mark a session as paid by a subscription: then tokens and share of the window lead, money is what the list says.
@@ -107,16 +114,17 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
     id_ = _stored(context, name)
     with existing(context) as store:
         store.subscription(id_, undo=undo)
-    if as_json:
-        write_json({"id": id_, "subscription": not undo})
-    else:
-        write(f"{shown(id_)}  {'paid by use' if undo else 'paid by a subscription'}")
+    answer(
+        as_json,
+        {"id": id_, "subscription": not undo},
+        f"{shown(id_)}  {'paid by use' if undo else 'paid by a subscription'}",
+    )
 
 
 @click.command("delete")
 @id_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
+@JSON_OPTION
 @click.pass_context
 def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
     """Delete a stored session with its tags and edits. The recording it was imported from stays.
@@ -134,10 +142,7 @@ def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
                 raise CtxtuiError(f"deleting {row.id} was not confirmed", way_out="add --yes")
             click.confirm(f"Delete {shown(row.id)} ({shown(row.title)}, {row.calls} calls)?", abort=True, err=True)
         id_ = store.delete(row.id)
-    if as_json:
-        write_json({"id": id_, "deleted": True})
-    else:
-        write(f"{shown(id_)}  deleted")
+    answer(as_json, {"id": id_, "deleted": True}, f"{shown(id_)}  deleted")
 
 
 def _stored(context: click.Context, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short, rule
@@ -19,6 +19,7 @@ from ctxtui.services.agent_tools.agent_tools import wanted_of
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.chat.opening import opening
+from ctxtui.services.members import members
 from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, analysed
@@ -46,7 +47,7 @@ from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_l
     help="Tokens of system, tools, task or answer in place of those counted; any other name: goes in besides.",
 )
 @click.option("--hub", is_flag=True, help="Ask huggingface.co for the window of the model OWNER/NAME; no key is sent.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def budget(
     context: click.Context, path: Path, model: str, task: str, takes: tuple[str, ...], hub: bool, as_json: bool
@@ -67,10 +68,7 @@ def budget(
     )
     with Working("reading the project") as work:
         report = analysed(plan, config, path, progress=ReadingProgress(work.say))
-    if as_json:
-        write_json(report_fields(report))
-    else:
-        _print(report, path, config.settings.glyphs)
+    write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 
 def _taken(text: str) -> tuple[str, int]:
@@ -89,24 +87,19 @@ def _taken(text: str) -> tuple[str, int]:
 def _print(report: RunReport, path: Path, glyphs: str) -> None:
     painter = Painter(glyphs)
     painter.lines(rule("Context budget"))
-    for line in budget_lines(report):
-        painter.line(line)
+    painter.lines(budget_lines(report))
     if report.project is not None:
         painter.line([])
         painter.lines(rule("Repository", home_short(str(report.project.root))))
-    for line in (*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)):
-        painter.line(line)
+    painter.lines((*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
 
 
-def report_fields(report: RunReport) -> dict[str, Any]:
+def budget_json(report: RunReport) -> dict[str, Any]:
     """The report as JSON has it: of ``budget``, and of a run before its first call."""
     found, files = report.budget, report.selection
     parts = {name: getattr(found, name) for name in (*PARTS, "available", "reserved")}
     return {
-        "model": found.model,
-        "window": found.window,
-        "window_from": found.origin,
-        "usable": found.usable,
+        **members(found, "model window window_from=origin usable"),
         **parts,
         "answer": found.answer,
         "wants": dict(found.wants),
@@ -117,16 +110,12 @@ def report_fields(report: RunReport) -> dict[str, Any]:
         "strategy": None
         if files is None
         else {
-            "name": files.strategy,
-            "reason": files.reason,
-            "tokens": files.tokens,
+            **members(files, "name=strategy reason tokens"),
             "groups": [
                 {"why": why, "form": form, "files": number, "tokens": tokens}
                 for why, form, number, tokens in groups(files)
             ],
-            "files": [
-                {"path": one.path, "why": one.why, "form": one.form, "tokens": one.tokens} for one in files.chosen
-            ],
+            "files": [members(one, "path why form tokens") for one in files.chosen],
             "left_out": len(files.left),
         },
         "warnings": [{"code": one.code, "message": one.words} for one in report.warnings],

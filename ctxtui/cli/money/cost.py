@@ -10,15 +10,16 @@ from msgspec import Struct
 from ctxtui.analysis.money.spending import SpendingRow, merged
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import known_sessions
-from ctxtui.cli.context import SessionName, config_of
-from ctxtui.cli.exit_codes import WrongUse, code_for
-from ctxtui.cli.output import note, report_error, write_json
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
+from ctxtui.cli.exit_codes import WrongUse
+from ctxtui.cli.output import note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
@@ -42,7 +43,7 @@ from ctxtui.views.text.table import Column, Table
 @click.argument("names", metavar="NAME...", nargs=-1, type=SessionName())
 @click.option("--all", "every", is_flag=True, help="All your sessions (figures are remembered).")
 @click.option("--by", type=click.Choice(WAYS), help="One row for each.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | None, as_json: bool) -> int:
     """Print what sessions cost."""
@@ -51,16 +52,9 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     settings = config_of(context).settings
     found = _all(settings, by or "") if every else _named(names, settings, by or "")
     if found.failed and not found.total.calls:
-        error = found.failed[0][1]
-        return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
-    if as_json:
-        write_json(as_fields(found, by or ""))
-    else:
-        print_text(Painter(settings.glyphs), found)
-    for name, error in found.failed:
-        note(f"{name}: {error}")
-    worse = [error for _, error in found.failed if not isinstance(error, NoContext)]
-    return code_for(worse[0]).number if worse else 0
+        return refuse(found.failed[0][1], as_json=as_json)
+    write_json(cost_json(found, by or "")) if as_json else print_text(Painter(settings.glyphs), found)
+    return note_failed(found.failed, passing=(NoContext,))
 
 
 def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
@@ -144,7 +138,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
         return self.sums.whole._replace(name="total")
 
 
-def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
+def cost_json(found: CostAnswer, by: str) -> dict[str, Any]:
     """The fields of ``cost --json``; the rows' USD add up to ``total_usd``."""
     total = found.total
     return {
@@ -152,10 +146,7 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
         "prices": LABEL,
         "sessions": found.sessions,
         "copied_calls": found.copied,
-        "calls": total.calls,
-        "tokens": total.tokens,
-        "unpriced_calls": total.unpriced,
-        "partial_calls": total.partial,
+        **members(total, "calls tokens unpriced_calls=unpriced partial_calls=partial"),
         "totals": found.sums.as_fields(),
         "recorded_usd": found.recorded,
         "list_usd_where_recorded": found.listed,
@@ -167,12 +158,7 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
 
 
 def _counts(row: SpendingRow) -> dict[str, int]:
-    return {
-        "tokens": row.tokens,
-        "calls": row.calls,
-        "unpriced_calls": row.unpriced,
-        "partial_calls": row.partial,
-    }
+    return members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial")
 
 
 def print_text(painter: Painter, found: CostAnswer) -> None:
@@ -203,10 +189,6 @@ def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
     partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} not reported in full" if row.partial else ""
     return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}{partial}", "dim")]
-
-
-def _tokens(row: SpendingRow) -> str:
-    return numbers.least_tokens(row.tokens, row.partial > 0) if row.tokens else ""
 
 
 def _table(style: str) -> Table[SpendingRow]:

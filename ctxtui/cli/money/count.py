@@ -11,19 +11,20 @@ from typing import Any
 import click
 
 from ctxtui.analysis.context_window import running_window
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
+from ctxtui.services.members import members
 from ctxtui.views.lists.file_counts import lines
 
 
 @click.command("count")
 @click.argument("files", metavar="FILE...|-", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--model", metavar="ID", default="", help="Who would read them; by default the model of a new chat.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_json: bool) -> int:
     """Count tokens of files before anyone reads them.
@@ -42,12 +43,11 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
         return troubles[0]
     found = count_files(read, model or usual_model(settings, os.environ), settings)
     if as_json:
-        write_json(_fields(found))
+        write_json(_counts_json(found))
     else:
         painter = Painter(settings.glyphs)
         usable = running_window(found.card.window or 0, settings.usable_share, own=found.card.usable or 0).usable
-        for line in lines(found.files, found.half, found.usd, found.card.id, usable):
-            painter.line(line)
+        painter.lines(lines(found.files, found.half, found.usd, found.card.id, usable))
     return troubles[0] if troubles else 0
 
 
@@ -71,7 +71,7 @@ def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, b
             yield str(path), data
 
 
-def _fields(found: FileCounts) -> dict[str, Any]:
+def _counts_json(found: FileCounts) -> dict[str, Any]:
     card, total = found.card, found.tokens
     return {
         "model": card.id,
@@ -82,11 +82,7 @@ def _fields(found: FileCounts) -> dict[str, Any]:
         "cached_usd": found.cached_usd,
         "files": [
             {
-                "file": one.name,
-                "kind": one.kind,
-                "bytes": one.bytes,
-                "tokens": one.tokens,
-                "method": one.method,
+                **members(one, "file=name kind bytes tokens method"),
                 "interval": [max(0, round(one.tokens - one.half)), round(one.tokens + one.half)],
                 "cost_usd": one.usd,
                 "cached_usd": one.cached_usd,

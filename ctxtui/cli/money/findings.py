@@ -10,14 +10,15 @@ import click
 from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
-from ctxtui.cli.money.advice_json import HORIZON_HELP
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
+from ctxtui.cli.money.preflight import HORIZON_HELP
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.services.members import members
 from ctxtui.views.lists import findings as views
 
 
@@ -34,9 +35,9 @@ from ctxtui.views.lists import findings as views
 @click.option(
     "--call", "number", type=click.IntRange(min=1), metavar="N", help="As of the thread's Nth call (default: last)."
 )
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def findings(
     context: click.Context, name: str, number: int | None, thread: str, horizon: int | None, as_json: bool
@@ -50,23 +51,19 @@ def findings(
         edits = edits_of(loaded, settings, chosen)
         found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})
+        write_json({"session": loaded.session.about.id or loaded.name, **findings_json(found, name)})
         return
     painter = Painter(settings.glyphs)
     painter.lines(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
-    for line in views.lines(found, name, width()):
-        painter.line(line)
+    painter.lines(views.lines(found, name, width()))
 
 
-def fields(found: Any, name: str) -> dict[str, Any]:
+def findings_json(found: Any, name: str) -> dict[str, Any]:
     """The members of ``findings --json`` for the session called `name`."""
     whole = found.together
     return {
-        "thread": found.thread,
-        "call": found.number,
-        "calls": found.calls,
-        "horizon": found.horizon,
-        "findings": [_fields(one, found, name) for one in found.found],
+        **members(found, "thread call=number calls horizon"),
+        "findings": [_finding_json(one, found, name) for one in found.found],
         "together": None
         if whole is None
         else {"edits": len(found.edits), "freed_tokens": whole.freed, "saves_usd": found.saves},
@@ -74,15 +71,13 @@ def fields(found: Any, name: str) -> dict[str, Any]:
     }
 
 
-def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
+def _finding_json(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
     about, moment, rest = one.finding, one.moment, one.rest
     return {
         "kind": about.kind,
         "says": views.sentence(about),
         "cure": views.cure(about),
-        "setting": about.setting or None,
-        "tokens": about.tokens,
-        "so_far_usd": about.so_far,
+        **members(about, "setting? tokens so_far_usd=so_far"),
         "paid_usd": about.so_far if about.edits else None,
         "calls": about.calls,
         "count": about.count,
@@ -99,7 +94,7 @@ def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
         "lab": {"so_far": _edited(one.proved), "followed": _edited(rest)},
         "edits": [to_json(edit) for edit in one.stages],
-        "staged": {"blocks": one.blocks, "no_shorter": one.longer, "with_them": one.along} if about.edits else None,
+        "staged": members(one, "blocks no_shorter=longer with_them=along") if about.edits else None,
         "not_staged": one.why_not or None,
         "command": views.command(one, name, found) or None,
     }

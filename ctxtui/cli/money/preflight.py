@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, edits_of, opened
-from ctxtui.cli.money.advice_json import HORIZON_HELP, advice_fields
+from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.progress import counting
+from ctxtui.curation.price.advice import Advice
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.advice import searched
 from ctxtui.services.library.preflight import preflight as look_ahead
 from ctxtui.services.library.preflight import smallest
+from ctxtui.services.members import members
+from ctxtui.views.lists.advice import command
 from ctxtui.views.lists.preflight import cure, lines
 from ctxtui.views.lists.preflight import helps as help_lines
+
+HORIZON_HELP: Final = "Calls ahead over which what would help is ranked (default: the setting horizon)."
+
+
+def advice_json(every: Sequence[Advice], name: str) -> list[dict[str, Any]]:
+    """Each piece of advice for the session called `name`."""
+    return [_advice(one, name) for one in every]
+
+
+def _advice(one: Advice, name: str) -> dict[str, Any]:
+    moment = one.moment
+    return {
+        "policies": list(one.names),
+        "edits": len(one.edits),
+        "before_tokens": one.tag.before,
+        "after_tokens": one.tag.after,
+        "risk": one.risk.name.lower(),
+        "risk_words": one.risk.words,
+        "quoted_later": 0,
+        "horizon": one.horizon,
+        "saves_usd": one.saves,
+        "when": moment.name if moment is not None else None,
+        "once_usd": moment.once if moment is not None else None,
+        "per_call_usd": moment.per_call if moment is not None else None,
+        "command": command(one, name),
+    }
 
 
 @click.command(
@@ -36,9 +65,9 @@ from ctxtui.views.lists.preflight import helps as help_lines
 @click.option(
     "--turns", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N", help="How far ahead."
 )
-@click.option("--thread", default="", metavar="T", help="A subagent's thread (default: the main one).")
+@THREAD_OPTION
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def preflight(context: click.Context, name: str, turns: int, thread: str, horizon: int | None, as_json: bool) -> None:
     """What the next turns bring."""
@@ -62,52 +91,48 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
     if as_json:
         write_json(
             {
-                **_fields(found, loaded.session.about.id or loaded.name),
+                **_preflight_json(found, loaded.session.about.id or loaded.name),
                 "edits": _edits(edits, name),
-                "advice": advice_fields(helps, name),
+                "advice": advice_json(helps, name),
             }
         )
     else:
         painter = Painter(settings.glyphs)
-        for line in (*lines(found), *cure(edits, name), *help_lines(helps, name)):
-            painter.line(line)
+        painter.lines((*lines(found), *cure(edits, name), *help_lines(helps, name)))
 
 
-def _fields(found: Any, session: str) -> dict[str, Any]:
+def _preflight_json(found: Any, session: str) -> dict[str, Any]:
     ahead = found.outlook
     return {
         "session": session,
-        "turns": ahead.ahead,
-        "unit": ahead.unit,
-        "observed_turns": ahead.turns,
-        "context_tokens": ahead.context,
+        **members(ahead, "turns=ahead unit observed_turns=turns context_tokens=context"),
         "window_tokens": found.window.limit or None,
         "context_window": found.window.as_fields(),
         "per_turn": {
-            "growth_tokens": range_fields(ahead.growth),
-            "calls": range_fields(ahead.calls),
-            "output_tokens": range_fields(ahead.output),
+            "growth_tokens": range_json(ahead.growth),
+            "calls": range_json(ahead.calls),
+            "output_tokens": range_json(ahead.output),
             "misses": ahead.rewrites,
         },
-        "after_tokens": range_fields(ahead.after),
-        "usable": limit_fields(found.usable),
-        "compaction": limit_fields(found.compaction),
-        "cost_usd": range_fields(ahead.usd),
+        "after_tokens": range_json(ahead.after),
+        "usable": limit_json(found.usable),
+        "compaction": limit_json(found.compaction),
+        "cost_usd": range_json(ahead.usd),
         "partial_calls": found.partial,
         "eaten": {
             "tokens": sum(found.eaten.values()),
             "categories": found.eaten,
-            "asked": [{"turn": a.turn, "tokens": a.tokens, "words": a.words, "digest": a.digest} for a in found.asked],
+            "asked": [members(a, "turn tokens words digest") for a in found.asked],
         },
     }
 
 
-def range_fields(value: Any) -> dict[str, float] | None:
+def range_json(value: Any) -> dict[str, float] | None:
     """A range, as JSON has it."""
-    return None if value is None else {"low": value.low, "mid": value.mid, "high": value.high}
+    return None if value is None else members(value, "low mid high")
 
 
-def limit_fields(value: Any) -> dict[str, Any] | None:
+def limit_json(value: Any) -> dict[str, Any] | None:
     """A limit and when it is met, as JSON has it."""
     if value is None:
         return None
@@ -122,12 +147,9 @@ def _edits(found: Any, name: str) -> dict[str, Any] | None:
         "kinds": found.kinds,
         "risk": found.risk.name.lower(),
         "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}",
-        "before_tokens": found.before,
-        "after_tokens": found.after,
-        "target_tokens": found.target,
-        "reached": found.reached,
-        "when": found.moment,
-        "once_usd": found.once,
-        "per_call_usd": found.per_call,
-        "quoted_later": found.quoted,
+        **members(
+            found,
+            "before_tokens=before after_tokens=after target_tokens=target reached when=moment once_usd=once "
+            "per_call_usd=per_call quoted_later=quoted",
+        ),
     }

@@ -11,15 +11,14 @@ from typing import Any, Final
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.jackknife import Estimate
-from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
-from ctxtui.analysis.money.usage_stats import Comparison, Metric, Stats, UsageSums
+from ctxtui.analysis.money.quota_windows import ReportedWindow
+from ctxtui.analysis.money.usage_stats import Comparison, Estimate, Metric, Stats, UsageSums
 from ctxtui.cli.all_sessions import Age, AllSessions
-from ctxtui.cli.context import config_of
+from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write_json
-from ctxtui.cli.paint import Painter, rule, width
-from ctxtui.cli.redrawn import Redrawn, redrawn
+from ctxtui.cli.paint import Painter, rule, table_lines, width
+from ctxtui.cli.progress import Redrawn, redrawn
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
@@ -27,8 +26,8 @@ from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stat_changes import Change, change_of
 from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
+from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists.costs import quotas
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -78,7 +77,7 @@ _NONE: Final = (
 @click.option("--change", "changed", type=ChangeName(), metavar="WHAT", help="Hold before against after.")
 @click.option("--usage", is_flag=True, help="Only what calls used: at once, also of sessions never read.")
 @click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1).")
+@JSON_OPTION
 @click.pass_context
 def stats(
     context: click.Context,
@@ -123,7 +122,7 @@ def stats(
     failed = [one for one in sessions.known if one.error and not is_empty(one)]
     if as_json:
         errors = [{"file": one.path, "error": one.error} for one in failed]
-        write_json({"since_seconds": since, **as_fields(found, by or "", at), "failed": errors})
+        write_json({"since_seconds": since, **stats_json(found, by or "", at), "failed": errors})
     else:
         _print(Painter(settings.glyphs), found, by or "", at)
     for one in failed:
@@ -147,17 +146,11 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
         painter.lines([[Span(line, "ink")] for line in safe_text.wrap(_NONE, room)])
         return
     if by != TOOL:
-        table = view.table(by.replace("-", " "), mark=0)
-        painter.line(table.heads(room))
-        for row in [*found.rows, found.total]:
-            painter.line(table.draw(row, room))
+        painter.lines(table_lines(view.table(by.replace("-", " "), mark=0), [*found.rows, found.total], room))
     tools = found.tools if by == TOOL else found.tools[:_DEAREST]
     if tools:
-        own = view.tools_table(mark=0)
         painter.lines(rule("tools", _counted(found, "" if by == TOOL else "the dearest")))
-        painter.line(own.heads(room))
-        for tool in tools:
-            painter.line(own.draw(tool, room))
+        painter.lines(table_lines(view.tools_table(mark=0), tools, room))
     if found.worst and by != TOOL:
         painter.lines(rule("misses", _counted(found, "the worst")))
         for miss in found.worst[:_DEAREST]:
@@ -184,21 +177,15 @@ def _print_windows(painter: Painter, found: Stats, by: str, at: float, room: int
     if found.windows and by != FIVE_HOURS:
         painter.lines(rule("windows of 5 hours", "the fullest"))
         for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
-            painter.line([Span(_when(window.start), "ink"), Span(f"  {quotas.of_window(window)}", "dim")])
+            painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
     if found.reported:
-        windows = quotas.quota_table(at, mark=0)
         painter.lines(rule("quota", "as the providers reported it last"))
-        painter.line(windows.heads(room))
-        for reported in found.reported:
-            painter.line(windows.draw(reported, room))
+        painter.lines(table_lines(view.quota_table(at, mark=0), found.reported, room))
 
 
 def _print_change(painter: Painter, found: Comparison, room: int) -> None:
     painter.lines(rule(f"before and after {safe_text.one_line(found.what, 60)}", view.sides_of(found)))
-    table = view.metrics_table()
-    painter.line(table.heads(room))
-    for metric in view.shown_metrics(found.metrics):
-        painter.line(table.draw(metric, room))
+    painter.lines(table_lines(view.metrics_table(), view.shown_metrics(found.metrics), room))
 
 
 def _counted(found: Stats, words: str) -> str:
@@ -210,14 +197,14 @@ def _when(start: float) -> str:
     return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
 
 
-def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
+def stats_json(found: Stats, by: str, at: float) -> dict[str, Any]:
     """The fields of ``stats --json``."""
     return {
         "by": by or None,
         "total": _usage(found.total),
         "rows": [tool._asdict() for tool in found.tools] if by == TOOL else [_usage(row) for row in found.rows],
-        "five_hours": [{**_window(one), "open": one.holds(at)} for one in found.windows],
-        "week": _window(found.week),
+        "five_hours": [{**to_builtins(one), "open": one.holds(at)} for one in found.windows],
+        "week": to_builtins(found.week),
         "quota_reports": [_reported(one, at) for one in found.reported],
         "worst_misses": [miss._asdict() for miss in found.worst[:_DEAREST]],
         "tools": [tool._asdict() for tool in found.tools[:_DEAREST]],
@@ -236,20 +223,12 @@ def _usage(row: UsageSums) -> dict[str, Any]:
     return known
 
 
-def _window(one: QuotaWindow) -> dict[str, Any]:
-    return dict(to_builtins(one))
-
-
 def _reported(one: ReportedWindow, at: float) -> dict[str, Any]:
     report = one.report
     return {
-        "limit": report.limit,
-        "minutes": report.minutes,
-        "used": report.used,
-        "resets": report.resets or None,
-        "at": report.at or None,
+        **members(report, "limit minutes used resets? at?"),
         "open": report.resets > at,
-        "ours": _window(one.ours),
+        "ours": to_builtins(one.ours),
         "raw": canonical.loads(report.raw) if report.raw else None,
     }
 
@@ -265,7 +244,7 @@ def _comparison(found: Comparison) -> dict[str, Any]:
 
 def _metric(one: Metric) -> dict[str, Any]:
     def fields(found: Estimate | None) -> dict[str, Any] | None:
-        return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+        return None if found is None else members(found, "value low high")
 
     sides = {"before": fields(one.before), "after": fields(one.after), "difference": fields(one.difference)}
     return {"name": one.name, "unit": one.unit, **sides, "difference_shown": one.shown}

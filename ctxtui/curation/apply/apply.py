@@ -15,7 +15,7 @@ from ctxtui.curation.apply import resolve
 from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
 from ctxtui.curation.apply.block_text import changeable
 from ctxtui.curation.apply.insertion import INSERTIONS, slot
-from ctxtui.curation.apply.requested import RequestedFates
+from ctxtui.curation.apply.resolve import RequestedFates
 from ctxtui.curation.apply.rewrite import rewritten
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for

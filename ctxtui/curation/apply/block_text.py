@@ -11,7 +11,7 @@ from ctxtui.core.block import HEADER, TOOL, Block, Item, Place
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.curation.context import ASSISTANT, OPAQUE, is_call, is_result
-from ctxtui.wire.grammars import RESPONSES
+from ctxtui.wire.grammar import RESPONSES
 
 _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import HEADER
 from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 
 PAIR: Final = "a call and its answer go together"
 DANGLING: Final = "thinking must not end a message"

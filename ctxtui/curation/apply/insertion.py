@@ -14,7 +14,7 @@ from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE
 from ctxtui.curation.apply.applied import Insert, Insertion
 from ctxtui.curation.apply.block_text import message, text_block
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
-from ctxtui.wire.grammars import CHAT, RESPONSES
+from ctxtui.wire.grammar import CHAT, RESPONSES
 
 FRONT = -1
 """Before the first message."""

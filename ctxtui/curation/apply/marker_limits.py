@@ -11,7 +11,7 @@ from ctxtui.curation.apply.standing_markers import standing_markers
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import MOST_MARKERS
 from ctxtui.wire.cache_markers import takes_marker
-from ctxtui.wire.grammars import ANTHROPIC, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, RESPONSES
 
 NOWHERE = "no marker may stand on this block"
 TOO_MANY = f"a request carries {MOST_MARKERS} markers at most"

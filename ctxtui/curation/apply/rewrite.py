@@ -12,15 +12,134 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Block
+from ctxtui.core.block_content import tool_inside
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
 from ctxtui.curation.apply import references
 from ctxtui.curation.apply.block_text import changeable, clean, has_words, with_words, words_of
 from ctxtui.curation.apply.compact_json import compacted
-from ctxtui.curation.apply.tool_schemas import minimised
-from ctxtui.curation.apply.truncate import cut, cut_call
 from ctxtui.curation.context import IMAGES, THINKING, is_call, is_result
+
+NEAR: Final = 80
+"""How far a cut moves to the end of a line, in characters."""
+
+
+def cut(text: str, head: int, tail: int) -> str:
+    """`text` with its first `head` and last `tail` characters kept, and a line between them that says what went.
+
+    The text itself where that would not be shorter.
+    """
+    if len(text) <= head + tail:
+        return text
+    start, stop = _line_end(text, head), _line_start(text, len(text) - tail)
+    gone = stop - start
+    if gone <= 0:
+        return text
+    lines = text.count("\n", start, stop)
+    more = f" ({lines:,} lines)" if lines > 1 else ""
+    note = f"[… {gone:,} characters{more} cut …]"
+    made = "\n".join(part for part in (text[:start].rstrip("\n"), note, text[stop:].lstrip("\n")) if part)
+    return made if len(made) < len(text) else text
+
+
+def _line_end(text: str, at: int) -> int:
+    found = text.rfind("\n", max(0, at - NEAR), at)
+    return found + 1 if found >= 0 else at
+
+
+def _line_start(text: str, at: int) -> int:
+    found = text.find("\n", at, min(len(text), at + NEAR))
+    return found + 1 if found >= 0 else at
+
+
+def cut_call(block: Block, head: int, tail: int) -> Block:
+    """A tool call whose input's long strings are cut; its JSON stays JSON."""
+    value = block.value()
+    if not isinstance(value, dict):
+        return block
+    wrapped = value.get("function")
+    inner = wrapped if isinstance(wrapped, dict) else value
+    for key in ("input", "arguments"):
+        given = inner.get(key)
+        if isinstance(given, dict):
+            return _put(block, value, inner, key, _cut_strings(given, head, tail))
+        if isinstance(given, str):
+            try:
+                parsed = canonical.loads(given)
+            except (ValueError, RecursionError):
+                return block
+            return _put(block, value, inner, key, canonical.text_of(_cut_strings(parsed, head, tail)))
+    return block
+
+
+def _put(block: Block, value: dict[str, Json], inner: dict[str, Json], key: str, made: Json) -> Block:
+    if made == inner[key]:
+        return block
+    if inner is value:
+        return blocks.make(block.kind, {**value, key: made})
+    return blocks.make(block.kind, {**value, "function": {**inner, key: made}})
+
+
+def _cut_strings(value: Json, head: int, tail: int) -> Json:
+    if isinstance(value, str):
+        return cut(value, head, tail)
+    if isinstance(value, list):
+        return [_cut_strings(item, head, tail) for item in value]
+    if isinstance(value, dict):
+        return {key: _cut_strings(item, head, tail) for key, item in value.items()}
+    return value
+
+
+_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
+_TEXTS: Final = frozenset({"description", "title", "examples", "$comment"})
+_DATA: Final = frozenset({"enum", "const", "default", "required"})
+
+
+def minimised(tool: Json, given: Mapping[str, Json]) -> Json:
+    """`tool` with its description cut to ``description`` characters (default 100) and, unless ``properties`` is true,
+    the words of its schema's properties left out. Names, types and what is required stay."""
+    if not isinstance(tool, dict):
+        return tool
+    inner = tool.get("function")
+    if isinstance(inner, dict):
+        return {**tool, "function": minimised(inner, given)}
+    if tool_inside(tool) is not tool:
+        return {**tool, "tools": [minimised(tool_inside(tool), given)]}
+    limit = given.get("description", 100)
+    made = dict(tool)
+    words = tool.get("description")
+    if isinstance(words, str) and isinstance(limit, int) and len(words) > limit:
+        made["description"] = _first(words, limit)
+    if given.get("properties") is not True:
+        for key in _SCHEMAS:
+            if isinstance(tool.get(key), dict):
+                made[key] = _bare(tool[key], False)
+    return made
+
+
+def _first(words: str, limit: int) -> str:
+    if limit <= 1:
+        return ""
+    return words[: limit - 1].rstrip() + "…"
+
+
+def _bare(schema: Json, names: bool) -> Json:
+    """A schema without words; `names` says that the keys are the properties' own names and not the schema's."""
+    if isinstance(schema, list):
+        return [_bare(item, False) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _part(key, value, names) for key, value in schema.items() if names or key not in _TEXTS}
+
+
+def _part(key: str, value: Json, names: bool) -> Json:
+    return value if key in _DATA and not names else _bare(value, _names(key, names))
+
+
+def _names(key: str, names: bool) -> bool:
+    return not names and key in ("properties", "$defs", "definitions", "patternProperties")
+
 
 Given = Mapping[str, Json]
 ALL_BUT_TEXT: Final = "all but text"

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import compress
 from operator import is_not
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from ctxtui.core.edit import Edit
+from ctxtui.core.edit import Edit, Target
 from ctxtui.curation.apply.applied import Applied, BlockChange
-from ctxtui.curation.awaited_targets import NONE_AWAITED, AwaitedTargets
 from ctxtui.curation.context import Context
+
+
+class AwaitedTargets:
+    """Blocks that edits wait for, and whether one of them came to a context that grew."""
+
+    def __init__(self, targets: Iterable[Target]) -> None:
+        wanted = list(targets)
+        self._digests = frozenset(target.digest for target in wanted)
+        self._ids = frozenset(target.id for target in wanted if target.id)
+
+    def more(self, targets: Iterable[Target]) -> AwaitedTargets:
+        """These and further ones."""
+        found = AwaitedTargets(targets)
+        found._digests |= self._digests
+        found._ids |= self._ids
+        return found
+
+    def came(self, context: Context, length: int) -> bool:
+        """Whether one of them, or another block with its id, stands behind the first `length` blocks of `context`."""
+        if not self._digests:
+            return False
+        return any(
+            context.items[position].block.digest in self._digests
+            or (bool(self._ids) and context.target(position).id in self._ids)
+            for position in range(length, len(context))
+        )
+
+
+NONE_AWAITED: Final = AwaitedTargets(())
 
 
 class Stretch(NamedTuple):

@@ -24,7 +24,7 @@ from ctxtui.curation.apply.closure import BOUND
 from ctxtui.curation.price.dependence import Literals, Lost, Quote, lost, quotes
 from ctxtui.curation.price.edited_prompt import Count, edited_prompt, last_spoken
 from ctxtui.curation.price.request_count import RequestCount
-from ctxtui.wire.grammars import RESPONSES
+from ctxtui.wire.grammar import RESPONSES
 
 NOW: Final = "now"
 EXPIRY: Final = "at expiry"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.anthropic.thinking_chain import bare, blocks
+from ctxtui.offline.anthropic.thinking import bare, blocks
 from ctxtui.offline.json_shape import members, rows
 
 _KEPT: Final = 1000

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.anthropic.field_errors import listed, worded
+from ctxtui.offline.anthropic.fields import listed, worded
 from ctxtui.offline.exchange import ApiRequest, Refusal
 from ctxtui.offline.json_shape import STRING, Fields, faults, members, needed, rows
 

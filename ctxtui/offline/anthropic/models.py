@@ -8,7 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.offline.data import card
+from ctxtui.core.canonical import Json
+from ctxtui.offline.usage_ledger import card
 from ctxtui.tokens.models import plain_id
 
 OFFLINE: Final = "offline"
@@ -45,6 +46,8 @@ KNOWN: Final = (
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS: Final = ("fable", "mythos")
 _ALL_EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+_EPOCH: Final = "1970-01-01T00:00:00Z"
+_KINDS: Final = ("adaptive", "between_tools", "disabled", "enabled")
 
 
 class Claude(Struct, frozen=True):
@@ -119,3 +122,58 @@ def _efforts(line: str, version: tuple[int, int]) -> tuple[str, ...]:
     if version == (4, 6):
         return ("low", "medium", "high", "max")
     return ("low", "medium", "high") if (line, version) == ("opus", (4, 5)) else ()
+
+
+def anthropic_models() -> Json:
+    """The list of the Messages API: the offline model first, then those whose rules can be simulated."""
+    ids = (OFFLINE, *KNOWN)
+    return {"data": [anthropic_model(id_) for id_ in ids], "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
+
+
+def anthropic_model(id_: str) -> dict[str, Json] | None:
+    """One model; None where there is none of that id. The date of release is not known here: an epoch value."""
+    model = claude(id_)
+    if model is None:
+        return None
+    if id_ == OFFLINE:
+        name = "ctxtui offline (no model)"
+    else:
+        version = ".".join(str(number) for number in model.version if number)
+        name = f"Claude {model.line.capitalize()} {version} (simulated offline)"
+    return {
+        "type": "model",
+        "id": id_,
+        "display_name": name,
+        "created_at": _EPOCH,
+        "lifecycle": "active",
+        "line": None if id_ == OFFLINE else model.line,
+        "max_input_tokens": model.window,
+        "max_tokens": model.max_output,
+        "deprecated_at": None,
+        "retires_at": None,
+        "capabilities": _capabilities(model),
+    }
+
+
+def _capabilities(model: Claude) -> dict[str, Json]:
+    def supported(yes: bool) -> dict[str, Json]:
+        return {"supported": yes}
+
+    no, yes = supported(False), supported(True)
+    return {
+        "batch": no,
+        "citations": no,
+        "code_execution": no,
+        "context_management": {
+            "supported": True,
+            "clear_thinking_20251015": yes,
+            "clear_tool_uses_20250919": yes,
+            "compact_20260112": no,
+        },
+        "effort": {"supported": bool(model.efforts), **{e: supported(e in model.efforts) for e in _ALL_EFFORTS}},
+        "image_input": yes,
+        "pdf_input": yes,
+        "server_tools": {"supported": False, "code_execution": no, "web_search": no},
+        "structured_outputs": yes,
+        "thinking": {"supported": True, "types": {kind: supported(kind in model.thinking) for kind in _KINDS}},
+    }

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.models import Claude
-from ctxtui.offline.anthropic.thinking_chain import blocks
+from ctxtui.offline.anthropic.thinking import blocks
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import members, rows
 

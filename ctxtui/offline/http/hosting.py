@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.counting import text_counter
-from ctxtui.offline.http.server import Server
-from ctxtui.offline.http.visitors import is_loopback
+from ctxtui.offline.http.server import Server, is_loopback
+from ctxtui.offline.usage_ledger import text_counter
 
 HOST: Final = "127.0.0.1"
 

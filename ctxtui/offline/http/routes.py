@@ -11,8 +11,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.offline.anthropic import messages_api
 from ctxtui.offline.anthropic.validate import MOST_BYTES
-from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply
-from ctxtui.offline.json_body import NotJson, parse
+from ctxtui.offline.exchange import ApiRequest, KeptResponse, NotJson, Refusal, Reply, parse
 from ctxtui.offline.openai import chat_api, responses_api
 from ctxtui.offline.provider import Provider
 

@@ -1,4 +1,4 @@
-"""The offline provider over HTTP on loopback."""
+"""The offline provider over HTTP on loopback: who is let in, what is served, what a test may change meanwhile."""
 
 from __future__ import annotations
 
@@ -7,30 +7,126 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from ipaddress import ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
 from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.offline.anthropic.models import OFFLINE
+from ctxtui.offline.anthropic.models import OFFLINE, anthropic_model, anthropic_models
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
-from ctxtui.offline.faults import SLOW, STATUSES, Fault, Faults, parse
-from ctxtui.offline.http.control import add_control
-from ctxtui.offline.http.exchange_log import ExchangeLog
-from ctxtui.offline.http.local_routes import add_listings, local_desks
-from ctxtui.offline.http.own_thread import in_thread
+from ctxtui.offline.faults import MOST_ARMED, SLOW, STATUSES, Fault, Faults, parse
+from ctxtui.offline.http.exchange_log import ExchangeLog, watching
 from ctxtui.offline.http.routes import DESKS, ServedRoute, serve
-from ctxtui.offline.http.sending import json_response, send
-from ctxtui.offline.http.sockets import asks_for_socket, talk
-from ctxtui.offline.http.visitors import locals_only
-from ctxtui.offline.http.watching import watching
+from ctxtui.offline.http.sending import asks_for_socket, in_thread, json_response, send, talk
 from ctxtui.offline.json_shape import members
-from ctxtui.offline.local.model_list import anthropic_model, anthropic_models, openai_model, openai_models
-from ctxtui.offline.local.servers import Local
+from ctxtui.offline.local import Local, add_listings, local_desks
+from ctxtui.offline.openai.models import openai_model, openai_models
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
+
+_NO_NAME: Final = frozenset("@/\\?# \t,")
+"""Characters that stand in no host's name: whoever writes them wants to be read two ways."""
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host's name can only mean this machine."""
+    if name == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def stranger(request: web.Request) -> str:
+    """The header by which a request comes from elsewhere, with its value; "" for none. Programs send no ``Origin``, and
+    where one sends no ``Host`` it is no browser."""
+    for value in request.headers.getall("Host", []):
+        if _NO_NAME.intersection(value) or not _at_home(f"//{value}"):
+            return f"Host: {value}"
+    for value in request.headers.getall("Origin", []):
+        if not _at_home(value):
+            return f"Origin: {value}"
+    return ""
+
+
+def _at_home(address: str) -> bool:
+    try:
+        return is_loopback(urlsplit(address).hostname or "")
+    except ValueError:
+        return False
+
+
+def locals_only(refused: Callable[[str, Refusal], object]) -> Middleware:
+    """A middleware that answers strangers with 403; `refused` hears of the path, and why."""
+
+    @web.middleware
+    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        why = stranger(request)
+        if not why:
+            return await handler(request)
+        told = f"only this machine is served, under its own name (127.0.0.1, localhost, [::1]); this came with {why!r}"
+        refusal = Refusal(told, 403, "permission_error", rule="stranger")
+        refused(request.path, refusal)
+        return json_response({"type": "error", "error": {"type": refusal.type, "message": told}}, 403)
+
+    return guard
+
+
+_FARTHEST: Final = 10 * 365 * 86_400
+"""Seconds that the clock may be moved in all."""
+
+
+def add_control(app: web.Application, provider: Provider, faults: Faults) -> None:
+    """Add ``/_ctxtui/faults`` (GET, POST ``{"faults": [...], "seed": N}``, DELETE) and ``/_ctxtui/clock`` (POST
+    ``{"advance": SECONDS}``)."""
+
+    async def told(_: web.Request) -> web.Response:
+        return json_response({"faults": [_fault_json(fault) for fault in faults.armed]})
+
+    async def armed(request: web.Request) -> web.Response:
+        try:
+            given = await request.json()
+            listed = given["faults"]
+            if len(listed) > MOST_ARMED:
+                raise ValueError(f"at most {MOST_ARMED:,} faults")
+            faults.arm([parse(one) for one in listed], given.get("seed"))
+        except (BadConfig, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            return _wrong('{"faults": [...], "seed": N}', error)
+        return await told(request)
+
+    async def disarmed(request: web.Request) -> web.Response:
+        faults.arm([])
+        return await told(request)
+
+    async def moved(request: web.Request) -> web.Response:
+        try:
+            ahead = provider.ahead + float((await request.json())["advance"])
+            if not abs(ahead) <= _FARTHEST:
+                raise ValueError(f"the clock goes at most {_FARTHEST:,} seconds ahead or back")
+            provider.ahead = ahead
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+            return _wrong('{"advance": SECONDS}', error)
+        return json_response({"now": provider.now()})
+
+    app.router.add_get("/_ctxtui/faults", told)
+    app.router.add_post("/_ctxtui/faults", armed)
+    app.router.add_delete("/_ctxtui/faults", disarmed)
+    app.router.add_post("/_ctxtui/clock", moved)
+
+
+def _wrong(expected: str, error: Exception) -> web.Response:
+    return json_response({"error": {"message": f"expected {expected}: {error}"}}, 400)
+
+
+def _fault_json(fault: Fault) -> dict[str, Json]:
+    return {name: getattr(fault, name) for name in ("kind", "share", "times", "after", "seconds")}
+
 
 FAULT_HEADER: Final = "x-ctxtui-fault"
 MARK_HEADER: Final = "x-ctxtui-offline"
@@ -40,7 +136,7 @@ _ROOM: Final = 64 * 1024 * 1024
 _SEEN: Final = 1000
 _HELD: Final = 64 * 1024 * 1024
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+RouteHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Seen(Struct, frozen=True):
@@ -105,7 +201,7 @@ class Server(Struct):
         app.router.add_delete("/v1/responses/{id}", self._forget)
         app.router.add_get("/v1/responses/{id}/input_items", self._input_items)
 
-    def _posted(self, path: str, desk: ServedRoute) -> Handler:
+    def _posted(self, path: str, desk: ServedRoute) -> RouteHandler:
         async def handler(request: web.Request) -> web.StreamResponse:
             raw = await request.read()
             headers = {name.lower(): value for name, value in request.headers.items()}

@@ -12,16 +12,15 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limited
 from ctxtui.offline.anthropic.models import OFFLINE
 from ctxtui.offline.conversation import listen
-from ctxtui.offline.counting import output_tokens, text_counter
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
 from ctxtui.offline.json_shape import bounded, members, rows
-from ctxtui.offline.model.reply import Manner
+from ctxtui.offline.model import Manner
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
 from ctxtui.offline.openai.validate_fields import MOST_CHOICES
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.usage_ledger import WeighedRequest
-from ctxtui.wire.grammars import CHAT
+from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
+from ctxtui.wire.grammar import CHAT
 
 _REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MOST_SAID: Final = 200_000

@@ -8,8 +8,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.data import card
+from ctxtui.offline.usage_ledger import card
 from ctxtui.tokens.models import plain_id
 
 STAND_IN: Final = "gpt-5.6"
@@ -88,3 +89,16 @@ def gpt(model: str) -> Gpt | None:
         all_turns=version >= (5, 6),
         system_role=not plain.startswith(("o1-mini", "o1-preview")),
     )
+
+
+def openai_models() -> Json:
+    """The list of OpenAI's APIs."""
+    return {"object": "list", "data": [openai_model(id_) for id_ in (OFFLINE, *KNOWN)]}
+
+
+def openai_model(id_: str) -> dict[str, Json] | None:
+    """One model; None where none of that id is listed."""
+    if id_ not in (OFFLINE, *KNOWN):
+        return None
+    owner = "ctxtui" if id_ == OFFLINE else "ctxtui-simulated"
+    return {"id": id_, "object": "model", "created": 0, "owned_by": owner}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.cache.outcome import CacheOutcome
@@ -11,20 +11,125 @@ from ctxtui.core.block import of
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import ScriptTask, listen
-from ctxtui.offline.counting import output_tokens, text_counter
-from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events
+from ctxtui.offline.conversation import ScriptTask, home_of, listen
+from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.model.reply import Manner
-from ctxtui.offline.model.summary import summary
-from ctxtui.offline.offered import home_of
+from ctxtui.offline.model import Manner, summary
 from ctxtui.offline.openai.cipher import close, opened
 from ctxtui.offline.openai.models import Gpt, gpt
-from ctxtui.offline.openai.responses_events import events
-from ctxtui.offline.openai.responses_input import before, read_input
-from ctxtui.offline.openai.validate_responses import items_of, refusals
+from ctxtui.offline.openai.validate_responses import items_of, kind_of, refusals
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.usage_ledger import WeighedRequest
+from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
+from ctxtui.wire.grammar import RESPONSES
+
+Event = dict[str, Json]
+
+
+def events(response: dict[str, Json]) -> Iterator[Event]:
+    """The events of `response`, numbered in order."""
+    for number, event in enumerate(_all(response)):
+        yield {**event, "sequence_number": number}
+
+
+def _all(response: dict[str, Json]) -> Iterator[Event]:
+    begun = {**response, "status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    yield {"type": "response.created", "response": begun}
+    yield {"type": "response.in_progress", "response": begun}
+    for index, item in enumerate(response["output"]):
+        where = {"output_index": index}
+        yield {"type": "response.output_item.added", **where, "item": _opened(item)}
+        yield from _inside(item, {**where, "item_id": item["id"]})
+        yield {"type": "response.output_item.done", **where, "item": item}
+    last = "response.incomplete" if response["status"] == "incomplete" else "response.completed"
+    yield {"type": last, "response": response}
+
+
+def _opened(item: Event) -> Event:
+    empty: dict[str, Event] = {
+        "message": {"content": [], "status": "in_progress"},
+        "function_call": {"arguments": "", "status": "in_progress"},
+        "custom_tool_call": {"input": "", "status": "in_progress"},
+        "reasoning": {"summary": []},
+        "compaction": {},
+    }
+    return {**item, **empty[item["type"]]}
+
+
+def _inside(item: Event, where: Event) -> Iterator[Event]:
+    if item["type"] == "function_call":
+        for piece in pieces(item["arguments"]):
+            yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
+        done = {"name": item["name"], "arguments": item["arguments"]}
+        yield {"type": "response.function_call_arguments.done", **where, **done}
+    elif item["type"] == "custom_tool_call":
+        for piece in pieces(item["input"]):
+            yield {"type": "response.custom_tool_call_input.delta", **where, "delta": piece}
+        yield {"type": "response.custom_tool_call_input.done", **where, "input": item["input"]}
+    elif item["type"] == "reasoning":
+        for n, part in enumerate(item["summary"]):
+            place = {**where, "summary_index": n}
+            yield {"type": "response.reasoning_summary_part.added", **place, "part": {**part, "text": ""}}
+            for piece in pieces(part["text"]):
+                yield {"type": "response.reasoning_summary_text.delta", **place, "delta": piece}
+            yield {"type": "response.reasoning_summary_text.done", **place, "text": part["text"]}
+            yield {"type": "response.reasoning_summary_part.done", **place, "part": part}
+    elif item["type"] == "message":
+        for n, part in enumerate(item["content"]):
+            place = {**where, "content_index": n}
+            yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
+            for piece in pieces(part["text"]):
+                yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
+            yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
+            yield {"type": "response.content_part.done", **place, "part": part}
+
+
+def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
+    """The request as `model` reads it and the ``input_transformations`` that tell what was taken out. Where truncation
+    is automatic, the oldest items of one that is too long are gone."""
+    kept = before(provider, asked)
+    items = [_referred(provider, item) for item in [*(kept.items if kept else ()), *items_of(asked.body)]]
+    items, removed = (items, []) if model.all_turns else _current(items)
+    weighed = _weigh(provider, asked, items)
+    while asked.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
+        items = _shorter(items)
+        weighed = _weigh(provider, asked, items)
+    return weighed, removed
+
+
+def before(provider: Provider, asked: ApiRequest) -> KeptResponse | None:
+    """The response that the request goes on with: held by its WebSocket, or kept for all."""
+    id_ = str(asked.body.get("previous_response_id"))
+    return (asked.held or {}).get(id_) or provider.kept.get(id_)
+
+
+def _referred(provider: Provider, item: dict[str, Json]) -> dict[str, Json]:
+    return provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
+
+
+def _weigh(provider: Provider, asked: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
+    raw = asked.raw
+    if items != asked.body.get("input"):
+        raw = canonical.dumps({**asked.body, "input": list(items)})
+    return provider.ledger.weigh(provider.ledger.read(RESPONSES, raw), asked.model)
+
+
+def _current(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
+    """Without the reasoning of earlier turns (``reasoning.context`` current_turn), and what was taken out."""
+    last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
+    gone = [item for item in items[:last] if kind_of(item) == "reasoning"]
+    told = [
+        {"id": item.get("id") or "", "type": "reasoning", "action": "removed", "reason": "turn_boundary"}
+        for item in gone
+    ]
+    return [item for n, item in enumerate(items) if n >= last or kind_of(item) != "reasoning"], told
+
+
+def _shorter(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Without the oldest item, and without the output whose call it was."""
+    first, rest = items[0], items[1:]
+    id_ = first.get("call_id")
+    return [item for item in rest if id_ is None or item.get("call_id") != id_]
+
 
 _ECHOED: Final[dict[str, Json]] = {
     "instructions": None,

@@ -1,7 +1,6 @@
 """What OpenAI's Responses API refuses, written from its types and reports alone (facts §4).
 
-Independent of `curation.legality.legality` on purpose: what that lets through is held against this.
-"""
+Independent of `curation.legality.legality` on purpose: what that lets through is held against this."""
 
 from __future__ import annotations
 
@@ -19,26 +18,294 @@ from ctxtui.offline.json_shape import (
     ROWS,
     STRING,
     TEXT,
+    Fields,
+    Path,
+    ShapeFault,
     ShapeField,
     faults,
+    members,
     needed,
     one_of,
     rows,
 )
+from ctxtui.offline.openai.cipher import changed, readable
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
+    FUNCTION,
     LOGPROBS,
     SHARE,
     TEMPERATURE,
+    function_refusals,
     large_output,
+    name_refusals,
     object_refusals,
+    spelled,
     temperature_refusals,
+    unknown_choice,
     unsupported,
     worded,
+    wrong_value,
 )
-from ctxtui.offline.openai.validate_items import item_refusals
-from ctxtui.offline.openai.validate_order import order_refusals
-from ctxtui.offline.openai.validate_tools import choice_refusals, offered, tool_refusals
+
+_CALLED: Final = {"type": needed(STRING), "defer_loading": FLAG, "allowed_callers": ROWS, "async": FLAG}
+_TOOL_FIELDS: Final[dict[str, Fields]] = {
+    "function": FUNCTION | _CALLED | {"output_schema": ANY},
+    "custom": _CALLED | {"name": needed(STRING), "description": TEXT, "format": MAP},
+    "namespace": {
+        "type": needed(STRING),
+        "name": needed(STRING),
+        "description": needed(STRING),
+        "tools": needed(ARRAY),
+    },
+}
+_INSIDE: Final = ("function", "custom")
+_CHOICES: Final = ("none", "auto", "required")
+
+
+def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
+    """What is wrong with the definition that stands at `path`."""
+    kind = members(tool).get("type")
+    if not isinstance(kind, str) or kind not in _TOOL_FIELDS:
+        # Tools of the provider's own have fields that we do not judge.
+        yield from object_refusals({"type": kind}, {"type": needed(STRING)}, path)
+        return
+    yield from object_refusals(tool, _TOOL_FIELDS[kind], path)
+    if kind == "function":
+        yield from function_refusals(tool, path, spelled((*path, "parameters")))
+        return
+    yield from name_refusals(tool.get("name"), spelled((*path, "name")))
+    for n, inner in enumerate(rows(tool.get("tools"))):
+        below = (*path, "tools", n)
+        if members(inner).get("type") not in _INSIDE:
+            yield wrong_value(str(members(inner).get("type")), _INSIDE, spelled((*below, "type")))
+        else:
+            yield from tool_refusals(inner, below)
+
+
+def offered(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
+    """All definitions of a request: its own, those of its ``additional_tools`` `items`, those within namespaces."""
+    given = [*rows(body.get("tools"))]
+    for item in items:
+        if members(item).get("type") == "additional_tools":
+            given += rows(item.get("tools"))
+    return [one for tool in given for one in (tool, *rows(members(tool).get("tools")))]
+
+
+def choice_refusals(choice: Json, tools: Sequence[Json]) -> Iterator[Refusal]:
+    """What is wrong with ``tool_choice`` where `tools` are offered."""
+    if choice == "required" and not tools:
+        told = "Tool choice 'required' must be specified with 'tools' parameter."
+        yield Refusal(told, param="tool_choice", rule="no tools")
+    elif isinstance(choice, str) and choice not in _CHOICES:
+        told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
+        yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
+    elif isinstance(choice, dict) and choice.get("type") in _INSIDE:
+        named = [members(tool).get("name") for tool in tools if members(tool).get("type") == choice["type"]]
+        yield from unknown_choice(choice.get("name"), named)
+
+
+ROLES: Final = ("user", "assistant", "system", "developer")
+_STATUS: Final = one_of("in_progress", "completed", "incomplete")
+_PASSED_ON: Final = {"internal_chat_message_metadata_passthrough": MAP}
+"""What Codex hangs on every item of its own (facts §13.2)."""
+_ITEM: Final = {"type": TEXT, "id": TEXT, "status": _STATUS} | _PASSED_ON
+_CALL: Final = _ITEM | {"call_id": needed(STRING), "caller": ANY}
+_OUTPUT: Final = _CALL | {"output": needed(STRING, ARRAY), "name": TEXT}
+
+_ITEMS: Final[dict[str, Fields]] = {
+    "message": _ITEM
+    | {
+        "role": needed(STRING),
+        "content": needed(STRING, ARRAY),
+        "phase": one_of("commentary", "final_answer"),
+    },
+    "function_call": _CALL | {"name": needed(STRING), "arguments": needed(STRING), "namespace": TEXT},
+    "function_call_output": _OUTPUT,
+    "custom_tool_call": _CALL | {"name": needed(STRING), "input": needed(STRING), "namespace": TEXT},
+    "custom_tool_call_output": _OUTPUT,
+    "reasoning": _ITEM | {"summary": needed(ARRAY), "content": ROWS, "encrypted_content": TEXT},
+    "item_reference": {"type": TEXT, "id": needed(STRING)},
+    "compaction": _ITEM | {"encrypted_content": needed(STRING)},
+    "compaction_trigger": {"type": TEXT},
+    "additional_tools": _ITEM | {"role": one_of("developer"), "tools": needed(ARRAY)},
+    "agent_message": _ITEM
+    | {"author": needed(STRING), "recipient": needed(STRING), "content": needed(ARRAY), "agent": MAP},
+    "configuration_update": _ITEM | {"reasoning": MAP, "text": MAP},
+}
+_HOSTED: Final = tuple(
+    "tool_search_call tool_search_output web_search_call file_search_call code_interpreter_call computer_call "
+    "computer_call_output shell_call shell_call_output local_shell_call local_shell_call_output apply_patch_call "
+    "apply_patch_call_output mcp_list_tools mcp_call mcp_approval_request mcp_approval_response "
+    "image_generation_call program program_output".split()
+)
+"""Items of the provider's own tools, whose fields are not judged."""
+
+KINDS: Final = (*_ITEMS, *_HOSTED)
+_PREFIX: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
+_MARK: Final = {"type": needed(STRING), "prompt_cache_breakpoint": MAP}
+_INPUT: Final[dict[str, Fields]] = {
+    "input_text": _MARK | {"text": needed(STRING)},
+    "input_image": _MARK | {"image_url": TEXT, "file_id": TEXT, "detail": one_of("auto", "low", "high", "original")},
+    "input_file": _MARK | {"file_id": TEXT, "file_data": TEXT, "filename": TEXT, "file_url": TEXT, "detail": TEXT},
+    "input_audio": _MARK | {"input_audio": needed(OBJECT)},
+}
+_SAID: Final[dict[str, Fields]] = {
+    "output_text": {"type": needed(STRING), "text": needed(STRING), "annotations": ROWS, "logprobs": ROWS},
+    "refusal": {"type": needed(STRING), "refusal": needed(STRING)},
+}
+_ANSWERED: Final = {name: _INPUT[name] for name in ("input_text", "input_image", "input_file")}
+_BETWEEN_AGENTS: Final[dict[str, Fields]] = {name: _INPUT[name] for name in ("input_text", "input_image")} | {
+    "encrypted_content": {"type": needed(STRING), "encrypted_content": needed(STRING)}
+}
+
+
+def kind_of(item: Mapping[str, Json]) -> str:
+    """An item's type; one without is a message."""
+    return str(item.get("type") or "message")
+
+
+def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
+    """What is wrong with input item `n` by itself."""
+    path: Path = ("input", n)
+    if not isinstance(item, dict):
+        yield worded(ShapeFault("type", path, ShapeField((OBJECT,)), item))
+        return
+    kind = kind_of(item)
+    if kind not in KINDS:
+        yield wrong_value(kind, KINDS, f"input[{n}]")
+        return
+    if kind in _ITEMS:
+        yield from object_refusals(item, _ITEMS[kind], path)
+    begin = _PREFIX.get(kind)
+    id_ = item.get("id")
+    if begin and isinstance(id_, str) and not id_.startswith(begin):
+        told = f"Invalid 'input[{n}].id': '{id_}'. Expected an ID that begins with '{begin}'."
+        yield Refusal(told, param=f"input[{n}].id", code="invalid_value", rule="item id")
+    if kind == "message":
+        yield from _message(item, n)
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        yield from _parts(item.get("output"), ("input", n, "output"), _ANSWERED)
+    elif kind == "agent_message":
+        yield from _parts(item.get("content"), ("input", n, "content"), _BETWEEN_AGENTS)
+    elif kind == "additional_tools":
+        for m, tool in enumerate(rows(item.get("tools"))):
+            yield from tool_refusals(tool, ("input", n, "tools", m))
+
+
+def _message(item: Mapping[str, Json], n: int) -> Iterator[Refusal]:
+    role = item.get("role")
+    if isinstance(role, str) and role not in ROLES:
+        yield wrong_value(role, ROLES, f"input[{n}].role")
+        return
+    yield from _parts(item.get("content"), ("input", n, "content"), _SAID if role == "assistant" else _INPUT)
+
+
+def _parts(content: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
+    for m, part in enumerate(rows(content)):
+        kind = members(part).get("type")
+        if not isinstance(kind, str) or kind not in known:
+            yield wrong_value(str(kind), tuple(known), spelled((*path, m)))
+        else:
+            yield from object_refusals(part, known[kind], (*path, m))
+
+
+_PAIRS: Final = {
+    f"{name}_output": name
+    for name in ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call")
+}
+_NOUNS: Final = {"function_call": "function call", "custom_tool_call": "custom tool call"}
+_FOLLOWING: Final = ("_call", "reasoning", "program")
+
+_NOT_KEPT: Final = (
+    " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item "
+    "from your input."
+)
+
+Item = Mapping[str, Json]
+
+
+def order_refusals(
+    items: Sequence[Item], stored: Mapping[str, Item] | None, own: int, store: bool, whole: bool
+) -> Iterator[Refusal]:
+    """What is wrong with all `items` together; those from `own` on are the request's, the rest the server holds.
+
+    `stored` are the items the server knows by id, None where that is not known; `store` is the request's, `whole`
+    says that `items` are the whole conversation.
+    """
+    yield from _known(items[own:], stored, store)
+    resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]
+    yield from _calls(resolved, whole and not _refers(resolved), own)
+    yield from _reasoning(resolved, own)
+    triggers = [n for n, item in enumerate(items[own:]) if kind_of(item) == "compaction_trigger"]
+    if triggers and triggers[0] != len(items) - own - 1:
+        told = "The 'compaction_trigger' item must be the last input item."
+        yield Refusal(told, param=f"input[{triggers[0]}]", rule="compaction trigger")
+
+
+def _refers(items: Sequence[Item]) -> bool:
+    return any(kind_of(item) == "item_reference" for item in items)
+
+
+def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool) -> Iterator[Refusal]:
+    seen: set[str] = set()
+    for item in items:
+        id_, kind = item.get("id"), kind_of(item)
+        cipher = item.get("encrypted_content")
+        if (kind == "reasoning" and cipher and not readable(cipher)) or (kind == "compaction" and changed(cipher)):
+            told = f"The encrypted content {str(cipher)[:8]}... could not be verified."
+            code = "invalid_encrypted_content"
+            yield Refusal(told, param="input", code=code, rule="encrypted content")
+        if not isinstance(id_, str):
+            continue
+        if id_ in seen:
+            told = f"Duplicate item found with id {id_}. Remove duplicate items from your input and try again."
+            yield Refusal(told, param="input", rule="duplicate item")
+        seen.add(id_)
+        needs = kind == "item_reference" or (kind == "reasoning" and not item.get("encrypted_content"))
+        if needs and stored is not None and id_ not in stored:
+            told = f"Item with id '{id_}' not found."
+            told += "" if store else _NOT_KEPT
+            yield Refusal(told, 404, param="input", rule="item not found")
+
+
+def _calls(items: Sequence[Item], whole: bool, own: int) -> Iterator[Refusal]:
+    asked: dict[tuple[str, str], int] = {}
+    answered: set[tuple[str, str]] = set()
+    for n, item in enumerate(items):
+        kind, id_ = kind_of(item), str(item.get("call_id") or item.get("id"))
+        if kind in _PAIRS.values():
+            asked[kind, id_] = n
+        elif kind in _PAIRS:
+            key = _PAIRS[kind], id_
+            if key not in asked and whole:
+                noun = _NOUNS.get(key[0], key[0])
+                told = f"No tool call found for {noun} output with call_id {id_}."
+                yield Refusal(told, param="input", rule="result without call")
+            elif key in answered and n >= own:
+                told = f"Duplicate output for call_id {id_}."
+                yield Refusal(told, param="input", rule="two results")
+            answered.add(key)
+    for key in asked:
+        if key not in answered:
+            told = f"No tool output found for {_NOUNS.get(key[0], key[0])} {key[1]}."
+            yield Refusal(told, param="input", rule="call without result")
+
+
+def _reasoning(items: Sequence[Item], own: int) -> Iterator[Refusal]:
+    """Reasoning is followed by what it led to."""
+    for n, item in enumerate(items):
+        if kind_of(item) != "reasoning" or n < own:
+            continue
+        after = items[n + 1] if n + 1 < len(items) else {"type": "nothing"}
+        kind = kind_of(after)
+        led = (kind == "message" and after.get("role") == "assistant") or kind.endswith(_FOLLOWING)
+        # Codex cuts an answer for what another agent says and sends on what it had (facts §13.3).
+        led = led or kind == "agent_message"
+        if not led and kind != "item_reference":
+            id_ = item.get("id") or "rs_unnamed"
+            told = f"Item '{id_}' of type 'reasoning' was provided without its required following item."
+            yield Refusal(told, param="input", rule="reasoning alone")
+
 
 _COUNTED: Final[dict[str, ShapeField]] = {
     "model": needed(STRING),

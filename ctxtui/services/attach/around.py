@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import ssl
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+from ctxtui.attach.gate import Gate
 from ctxtui.attach.recorder import Recorder
-from ctxtui.attach.relay import SWITCH_INTERVAL
+from ctxtui.attach.relay import SWITCH_INTERVAL, Relay
 from ctxtui.attach.run import RecordedRun, new_run
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import BadConfig
@@ -27,9 +31,116 @@ from ctxtui.services.attach.forking.fork_gate import ForkGate
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
-from ctxtui.services.attach.leading import ByAddress, ByProxy, Leading
-from ctxtui.services.attach.program import Program, Started
+from ctxtui.services.attach.program import Env, Program, Started
 from ctxtui.services.config.settings import Settings
+
+_USUAL: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
+"""Variables that name certificates, whatever the program's own are."""
+
+
+def trusted(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
+    """The certificates that count on this machine and those that `env` names by `variables`, in PEM."""
+    found = list(_named(env, (*variables, *_USUAL)))
+    system = _system()
+    return b"\n".join([*found, *([system] if system else [])])
+
+
+def _named(env: Mapping[str, str], variables: Sequence[str]) -> Iterator[bytes]:
+    for path in dict.fromkeys(env[name] for name in variables if env.get(name)):
+        with suppress(OSError):
+            yield Path(path).read_bytes()
+
+
+def _system() -> bytes:
+    paths = ssl.get_default_verify_paths()
+    for path in (paths.openssl_cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem"):
+        with suppress(OSError):
+            return Path(path).read_bytes()
+    context = ssl.create_default_context()
+    own = "".join(map(ssl.DER_cert_to_PEM_cert, context.get_ca_certs(binary_form=True))).encode()
+    if not own and find_spec("certifi") is not None:
+        import certifi
+
+        return Path(certifi.where()).read_bytes()
+    return own
+
+
+def written(certificates: bytes) -> Path:
+    """A file of certificates for the time of a run, for its owner alone: they are public, no key is among them."""
+    number, name = tempfile.mkstemp(prefix="ctxtui-trusted-", suffix=".pem")
+    with os.fdopen(number, "wb") as file:
+        file.write(certificates)
+    return Path(name)
+
+
+class Leading(Protocol):
+    """A way in which `program` is led to us. `urls` are the base URLs that it is given, by provider."""
+
+    urls: Mapping[str, str]
+
+    async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
+        """Begin to serve; how the program is started with these arguments."""
+
+    async def close(self) -> None:
+        """End."""
+
+
+class ByAddress:
+    """A relay for each provider, whose base URL the program is given."""
+
+    def __init__(
+        self, program: Program, env: Env, recorder: Recorder, gate: Gate, upstreams: Sequence[Upstream]
+    ) -> None:
+        self._program, self._env = program, env
+        self._relays = {one.name: Relay([one], recorder.put, recorder.next_name, gate=gate) for one in upstreams}
+        self.urls: Mapping[str, str] = {}
+
+    async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
+        """Begin to serve; how the program is started with these arguments."""
+        for relay in self._relays.values():
+            await relay.start()
+        self.urls = {name: relay.base_url(relay.upstreams[0]) for name, relay in self._relays.items()}
+        return self._program.started(self.urls, arguments, self._env, cwd)
+
+    async def close(self) -> None:
+        """End the relays."""
+        for relay in self._relays.values():
+            await relay.close()
+
+
+class ByProxy:
+    """A proxy that stands in for the providers' hosts, with certificates that this program alone is told to trust."""
+
+    def __init__(
+        self, program: Program, env: Env, recorder: Recorder, gate: Gate, upstreams: Sequence[Upstream]
+    ) -> None:
+        # Imported here: only a run with a forward proxy pays for certificates.
+        from ctxtui.attach.forward import ForwardProxy
+        from ctxtui.attach.local_ca import LocalAuthority
+
+        self._program, self._env = program, env
+        self._authority = LocalAuthority()
+        self._proxy = ForwardProxy(
+            upstreams, recorder.put, recorder.next_name, authority=self._authority, gate=gate, env=env
+        )
+        self._bundle: Path | None = None
+        self.urls: Mapping[str, str] = {}
+
+    async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
+        """Begin to serve; how the program is started with these arguments."""
+        await self._proxy.start()
+        known = trusted(self._env, self._program.certificates)
+        self._bundle = written(known + b"\n" + self._authority.certificate)
+        hosts = {one.host for one in self._proxy.upstreams}
+        env = self._program.proxied(self._proxy.url, str(self._bundle), hosts, self._env)
+        return Started(list(arguments), env)
+
+    async def close(self) -> None:
+        """End the proxy; nobody trusts its certificates any more."""
+        await self._proxy.close()
+        if self._bundle is not None:
+            self._bundle.unlink(missing_ok=True)
+
 
 NOT_FOUND: Final = 127
 """What a program that is not there ends with, as shells say it."""

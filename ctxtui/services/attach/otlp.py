@@ -24,7 +24,7 @@ from ctxtui.providers.endpoint import is_loopback, is_plain
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.transcripts.formats.opentelemetry.protobuf_written import encoded, rejected
+from ctxtui.transcripts.formats.opentelemetry.protobuf import encoded, rejected
 from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, request_of, span_of
 
 LOCAL: Final = "http://127.0.0.1:4318"

@@ -6,13 +6,13 @@ import secrets
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.offline.anthropic.message import events as message_events
+from ctxtui.offline.anthropic.messages_api import events as message_events
 from ctxtui.offline.exchange import compact, named_event, named_events
 from ctxtui.offline.openai.chat_api import chunks
-from ctxtui.offline.openai.responses_events import events as response_events
+from ctxtui.offline.openai.responses_api import events as response_events
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.pair import value
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
 SPOKEN: Final = (ANTHROPIC, CHAT, RESPONSES)
 """The APIs in which the user can answer."""

@@ -30,7 +30,7 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.project.instructions import NAMES, instructions
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.tokens.models import ModelCard
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attached
 
 # What reads and counts projects is imported by the methods: the first frame of a chat needs none of it.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from types import FrameType
 from typing import Final
 
 from ctxtui.analysis.labels.labelling import Labelling, words
@@ -11,7 +15,35 @@ from ctxtui.analysis.labels.match import Match
 from ctxtui.analysis.labels.rules import LabelRule
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
-from ctxtui.services.counting.time_limit import Overdue, possible, time_limit
+
+
+class Overdue(Exception):
+    """The search took longer than it may."""
+
+
+def possible() -> bool:
+    """Whether a search can be stopped here: only the main thread hears signals."""
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises `Overdue` once the block has taken `seconds` of processor time; only where it is `possible`.
+
+    Python's regular expressions look for signals while they search.
+    """
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise Overdue
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
 
 SECONDS: Final = 1.0
 """Processor time that one rule may take for a block, and as much again for each million characters of it."""

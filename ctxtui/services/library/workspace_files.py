@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ctxtui.analysis.content.duplicates import WORKSPACE, DuplicateFinder, Repeat, standing
-from ctxtui.analysis.content.near_duplicates import LEAST, contained
+from ctxtui.analysis.content.duplicates import LEAST, WORKSPACE, DuplicateFinder, Repeat, contained, standing
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import read
 from ctxtui.core.file_accesses import Touch

@@ -17,7 +17,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.store.leases import host_of
 from ctxtui.store.sessions.stored_state import StoredNow, stored_now
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 
 _EVERY: Final = 0.2
 """Seconds between two looks at a database that is written to."""

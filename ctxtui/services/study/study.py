@@ -7,11 +7,13 @@ grow and dictionaries only gain keys, so that both may happen at once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.call_forecasts import CallForecasts
+from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.misses import MissFinder
 from ctxtui.analysis.content.heavy_groups import HeavyGroups
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
@@ -19,15 +21,127 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import Event, Session, threads_of
+from ctxtui.core.tree import Node
 from ctxtui.pricing.price import Cost
+from ctxtui.services.counting.books import cached_by
 from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
-from ctxtui.services.study import new_blocks
-from ctxtui.services.study.session_misses import SessionMisses
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
+
+_AT_ONCE: Final = 512
+"""Calls taken in between two looks at what there is, where they are waited for."""
+
+
+class SessionMisses:
+    """The misses of a session that may still grow. `found` is another list whenever there are others.
+
+    Where a call was replaced, or the sizes of contexts are known better, all calls are looked at anew; what was found
+    before stays until that has come as far.
+    """
+
+    def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
+        self._book = book
+        self._running = running
+        self._finder: MissFinder | None = None
+        self._taken: list[Call] = []
+        self._calls: tuple[int, list[Call]] | None = None
+        """How many calls the session had, and those of them that can be looked at."""
+        self._versions: dict[str, int] = {}
+        self.found: Sequence[Missed] = ()
+
+    def advance(self, limit: int) -> bool:
+        """Take in up to `limit` calls, as far as they are counted; whether there was anything to do."""
+        calls, anew = self._now()
+        finder = self._finder
+        if finder is None or anew or self._outdated():
+            finder = self._begun()
+        before = len(self._taken)
+        for call in calls[before : before + limit]:
+            if not self._running(call.model).counted(max(call.sent_head, call.response_head)):
+                # It came in since everything there was had been counted.
+                break
+            self._versions[call.model] = self._running(call.model).version
+            finder.take(call)
+            self._taken.append(call)
+        if len(self._taken) == len(calls) and list(self.found) != finder.found:
+            self.found = tuple(finder.found)
+            return True
+        return len(self._taken) > before
+
+    def forecasts(self) -> CallForecasts | None:
+        """What the calls taken so far have taught about the next one."""
+        return self._finder.forecasts if self._finder is not None else None
+
+    def catch_up(self) -> None:
+        """Take in all that can be, unless that were to be done anew."""
+        if self._finder is not None and (self._now()[1] or self._outdated()):
+            self._begun()
+            return
+        before = -1
+        while before < len(self._taken):
+            before = len(self._taken)
+            self.advance(_AT_ONCE)
+
+    def grew(self) -> None:
+        """The session has other calls than before."""
+        self._calls = None
+
+    def _now(self) -> tuple[list[Call], bool]:
+        """The calls that can be looked at, and whether one of those that were is another one now."""
+        every = self._book.session.calls
+        known, anew = self._calls, False
+        if known is None or known[0] != len(every):
+            calls = list(every.values())
+            known = self._calls = len(calls), calls
+            if calls and not calls[-1].usage:
+                # It is under way: it would be looked at again.
+                calls.pop()
+            anew = calls[: len(self._taken)] != self._taken
+        return known[1], anew
+
+    def _outdated(self) -> bool:
+        return any(self._running(model).version != version for model, version in list(self._versions.items()))
+
+    def _begun(self) -> MissFinder:
+        self._taken, self._versions = [], {}
+        self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
+        return self._finder
+
+
+MOST: Final = 64
+"""Nodes that are counted in the screen's turn: some 20 microseconds each."""
+_BYTES: Final = 1 << 16
+"""Bytes of blocks for whose count their rows may wait: some milliseconds."""
+
+
+def fetch(book: Book, counter: Counter) -> None:
+    """Have them counted and searched for labels, where that takes no time to speak of; for a worker thread."""
+    for model in book.models:
+        card, nodes = book.card(model), _uncounted(book, model)
+        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _BYTES:
+            counter.prefetch(card, [node.block for node in nodes])
+            if counter.labels is not None:
+                counter.labels.prefetch(card, nodes)
+
+
+def count(book: Book, counter: Counter | None) -> bool:
+    """Count them, where all that takes is known already; whether everything is counted then."""
+    for model in book.models:
+        nodes = _uncounted(book, model)
+        if nodes is None or (counter is not None and not counter.knows(book.card(model), nodes)):
+            return False
+    book.count(MOST)
+    return all(book.cumulated(model).done == len(book.session.tree) for model in book.models)
+
+
+def _uncounted(book: Book, model: str) -> list[Node] | None:
+    """The nodes that are not counted yet; None where those are many."""
+    tree, first = book.session.tree, book.cumulated(model).done
+    return list(tree.nodes(first, len(tree))) if len(tree) - first <= MOST else None
+
 
 STEP: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
@@ -180,7 +294,7 @@ class Study:
     def fetch_new(self) -> None:
         """What was just read is to be shown: let `keep_up` find it counted; for the thread that reads."""
         if self._counter is not None:
-            new_blocks.fetch(self.book, self._counter)
+            fetch(self.book, self._counter)
 
     def keep_up(self) -> bool:
         """Count what came, in the screen's turn, if it is little; whether everything is counted and learnt from then.
@@ -188,10 +302,10 @@ class Study:
         if self._unlearnt or not self._counting.acquire(blocking=False):
             return False
         try:
-            if self._version != self.book.version or not new_blocks.count(self.book, self._counter):
+            if self._version != self.book.version or not count(self.book, self._counter):
                 return False
             for running in list(self._running.values()):
-                running.advance(new_blocks.MOST)
+                running.advance(MOST)
             return not any(running.behind for running in list(self._running.values()))
         finally:
             self._counting.release()

@@ -15,7 +15,7 @@ from ctxtui.transcripts.kit.fields import at, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import COHERE, GOOGLE, streamed
 from ctxtui.transcripts.kit.readers import whole_reader
 from ctxtui.wire import sse
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
 

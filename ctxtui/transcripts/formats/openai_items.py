@@ -14,7 +14,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import listed, obj, objects, word
 from ctxtui.transcripts.kit.readers import json_reader
-from ctxtui.wire.grammars import split_item
+from ctxtui.wire.grammar import split_item
 
 NAME: Final = "openai items"
 _KINDS: Final = frozenset({"message", "reasoning", "function_call", "function_call_output", "custom_tool_call"})

@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import word
-from ctxtui.wire.grammars import CHAT_SHAPE, split_item
+from ctxtui.wire.grammar import CHAT_SHAPE, split_item
 from ctxtui.wire.message import LIST, BlockField, Shape, split
 from ctxtui.wire.parts import shape
 

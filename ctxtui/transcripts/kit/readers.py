@@ -1,4 +1,4 @@
-"""Readers of JSON lines, record by record, of rows of databases, and of formats that are one value, read at `settle`."""
+"""Readers of JSON lines, record by record, of rows of databases, and of formats that are one value, read at the end."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def _broken_at(text: str, start: int) -> int:
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]
 HEAD: Final = "rows_of"
-"""The member of the first line of a database's rows: its tables. Each further line is ``{"table": ..., "row": {...}}``."""
+"""The member of the first line of a database: its tables. Each further line is ``{"table": ..., "row": {...}}``."""
 JOB: Final = "files of a job folder"
 """What a list of the numbered files of a job begins with: the edge makes one of a folder."""
 LOGS: Final = "logs of requests"

@@ -36,7 +36,7 @@ _BETWEEN: Final = re.compile(r"[^╌A-Za-z0-9]{0,8}╌")
 """How a rule between rows begins, which is no text of the session."""
 _ON_MAP: Final = frozenset("◆◇╳▲━╍┄")
 """What of the map is a sign: its raster is not."""
-_BEHIND_TITLE: Final = re.compile(r" {2}call \d| {2}[●‖▸○] ")
+_BEHIND_TITLE: Final = re.compile(r" {2}call \d| {2}[●‖»○] ")
 """Where the header's title ends, which is a text of the session."""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Again, Compaction, Fact
+from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import MARK, category

@@ -9,11 +9,10 @@ from typing import Final, NamedTuple, Protocol
 
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth import feasible as answers
-from ctxtui.analysis.growth import shape as shapes
+from ctxtui.analysis.growth import growth as shapes
 from ctxtui.analysis.growth.feasible import Feasible
-from ctxtui.analysis.growth.growth import GrownPart, Growth
+from ctxtui.analysis.growth.growth import GrownPart, Growth, GrowthShape
 from ctxtui.analysis.growth.projection import Limit, Outlook
-from ctxtui.analysis.growth.shape import GrowthShape
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.lists.preflight import units, when
 from ctxtui.views.text import cells, numbers, safe_text

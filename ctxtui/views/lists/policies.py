@@ -78,7 +78,7 @@ def _name(row: Proposed, room: int) -> Span:
 def _instead(row: Proposed) -> Spans:
     """What stands in place of the figures where there are none."""
     if row.why:
-        return [Span("  "), MARK["refused"].span, Span(f" {safe_text.one_line(row.why, 400)}", "warn")]
+        return [Span("  "), MARK["error"].span, Span(f" {safe_text.one_line(row.why, 400)}", "warn")]
     if row.freed is None:
         return [Span(f"  {numbers.NONE}", "faint")]
     if row.gains:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.call_figures import CallFigures
 from ctxtui.analysis.context_window import ContextWindow, context_window
+from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree

@@ -7,8 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from ctxtui.analysis.call_figures import CallFigures
-from ctxtui.analysis.figures import next_figures
+from ctxtui.analysis.figures import CallFigures, next_figures
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.edit import Edit

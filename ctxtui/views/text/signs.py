@@ -62,12 +62,12 @@ MARK: Final[dict[str, Sign]] = {
         Sign("cursor", "▸", ">", "accent"),
         Sign("marked", "■", "+", "accent"),
         Sign("pinned", "⊙", "P", "accent"),
-        Sign("dropped", "✗", "x", "crit"),
+        Sign("dropped", "⊗", "x", "crit"),
         Sign("truncated", "⋯", "~", "warn"),
         Sign("summary", "Σ", "Z", "cat-summary"),
         Sign("externalized", "@", "@", "cat-memory"),
         Sign("replaced", "≠", "%", "cat-tools"),
-        Sign("deduplicated", "=", "=", "crit"),
+        Sign("deduplicated", "↰", "&", "crit"),
         Sign("breakpoint", "◆", "*", "accent"),
         Sign("automatic breakpoint", "◇", "o", "accent"),
         Sign("break", "╳", "X", "crit"),
@@ -84,10 +84,9 @@ MARK: Final[dict[str, Sign]] = {
         Sign("folded", "⋮", ":", "faint"),
         Sign("ok", "✓", "v", "ok"),
         Sign("warning", "▲", "!", "warn"),
-        Sign("refused", "✗", "x", "crit"),
         Sign("live", "●", "*", "ok bold"),
         Sign("held", "‖", "=", "warn bold"),
-        Sign("replay", "▸", ">", "accent bold"),
+        Sign("following", "»", ">", "accent bold"),
         Sign("recorded", "○", "o", "dim"),
     )
 }
@@ -115,7 +114,7 @@ REPEAT: Final[dict[str, Sign]] = {
         Sign("near", "≈", "~", "warn"),
         Sign("read again", "↓", "v", "warn"),
         Sign("edited since", "↓", "v", "warn"),
-        Sign("in workspace", "@", "@", "cat-memory"),
+        Sign("in workspace", "⌂", "w", "cat-memory"),
     )
 }
 """Content that stands elsewhere too, by how (the kinds of `analysis.content.duplicates`)."""

@@ -105,14 +105,14 @@ def needless(what: StagedEdits, blocks: Blocks) -> list[Span]:
     after = what.before - what.gained
     told = f"not {_done(what.made)}: {blocks.words(what.made)} "
     told += f"{numbers.tokens(what.before)} → {numbers.tokens(after)}, nothing is gained"
-    return [Span(MARK["refused"].glyph + " ", "crit"), Span(told, "crit")]
+    return [Span(MARK["error"].glyph + " ", "crit"), Span(told, "crit")]
 
 
 def refused(why: str, tokens: int | None, left: int) -> list[Span]:
     """Why nothing is done: ``✗ already short: 53 tokens``."""
     told = why if tokens is None else f"{why}: {numbers.tokens(tokens)} tokens"
     told += f" ({left:,} blocks)" if left > 1 else ""
-    return [Span(MARK["refused"].glyph + " ", "crit"), Span(told, "crit")]
+    return [Span(MARK["error"].glyph + " ", "crit"), Span(told, "crit")]
 
 
 def taken_back(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> list[Span]:

@@ -237,7 +237,7 @@ def payback(calls: int | None, wide: bool) -> str:
 
 def _refused(what: StagedPane, room: int) -> Iterator[Spans]:
     """What the provider would not take, and edits that cannot be applied."""
-    applied, refused = what.staging.applied, MARK["refused"].span
+    applied, refused = what.staging.applied, MARK["error"].span
     if applied.refused:
         yield from _wrapped(refused, applied.refused, room)
     for held in applied.held[:3]:
@@ -268,7 +268,7 @@ def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
 def _accepted(ok: Span, whom: str, repairs: int, room: int) -> Spans:
     """That the provider (`whom`: its API, "" where there is little room) takes it, and how many more blocks are removed
     so that it does."""
-    blocks = f" block{'' if repairs == 1 else 's'} removed" if whom else " ✗"
+    blocks = f" block{'' if repairs == 1 else 's'} removed" if whom else f" {MARK['dropped'].glyph}"
     more = [Span(f", {repairs:,} more{blocks}", "dim")] if repairs else []
     return _fit([Span(" "), ok, Span(f" {whom} accepts it" if whom else " accepted", "ok"), *more], room)
 

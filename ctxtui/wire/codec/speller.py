@@ -11,8 +11,7 @@ from ctxtui.wire.codec.element import write
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import STRING, group, styles_of, write_section
 from ctxtui.wire.codec.style import COMPACT
-from ctxtui.wire.grammar import Section
-from ctxtui.wire.grammars import GRAMMARS
+from ctxtui.wire.grammar import GRAMMARS, Section
 
 
 class Speller:

@@ -12,8 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.check_skeleton import fitting
 from ctxtui.wire.codec.frame import BOM
 from ctxtui.wire.definitions import convert
-from ctxtui.wire.grammar import TOOLS
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES, TOOLS
 from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import BlockContent, Media, read, read_value
 from ctxtui.core.canonical import Json
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, MESSAGE_PARTS, OLLAMA, RESPONSES, join_item
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, MESSAGE_PARTS, OLLAMA, RESPONSES, join_item
 from ctxtui.wire.input_items import AGENT_ITEM, NAMESPACE, TOOLS_ITEM
 from ctxtui.wire.parts import Piece
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.content.better_summary import better_summary
 from ctxtui.analysis.content.compactions import (
     CAME_AGAIN,
     DECISION,
@@ -11,6 +10,7 @@ from ctxtui.analysis.content.compactions import (
     READ_AGAIN,
     SAID_AGAIN,
     Compaction,
+    better_summary,
     compactions,
 )
 from ctxtui.core.call import Epoch, EpochStart

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, DuplicateFinder, standing
-from ctxtui.analysis.content.near_duplicates import contained, sketch
+from ctxtui.analysis.content.duplicates import (
+    EDITED,
+    IDENTICAL,
+    NEAR,
+    REREAD,
+    DuplicateFinder,
+    contained,
+    sketch,
+    standing,
+)
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.file_accesses import CHANGE, READ, WHOLE, Touch, touches

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.content import near_duplicates
+from ctxtui.analysis.content import duplicates
 
 PIECES = ("a", "words of a line", " ", "  ", ".", "; ", "},", "\t", "1→", "12\t", "\n", "\r", "\u2028")
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=200).map("".join)
@@ -16,10 +16,10 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=200).map("".join)
 
 @given(TEXTS, st.integers(1, 40))
 def test_a_text_looked_through_in_steps_has_the_same_lines(text: str, step: int) -> None:
-    whole = near_duplicates.plain_lines(text)
+    whole = duplicates.plain_lines(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(near_duplicates, "STEP", step)
-        assert near_duplicates.plain_lines(text) == whole
+        patch.setattr(duplicates, "STEP", step)
+        assert duplicates.plain_lines(text) == whole
 
 
 def test_no_step_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +30,7 @@ def test_no_step_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
             longest.append(end - begin)
             return re.compile(r"(?<=[.;,{}>])\s*").finditer(text, begin, end)
 
-    monkeypatch.setattr(near_duplicates, "_ENDS", Watched())
-    sketch = near_duplicates.sketch("a sentence that goes on, " * 20_000)
+    monkeypatch.setattr(duplicates, "_ENDS", Watched())
+    sketch = duplicates.sketch("a sentence that goes on, " * 20_000)
     assert sketch is None or sketch.hashes
-    assert len(longest) >= 7 and max(longest) == near_duplicates.STEP
+    assert len(longest) >= 7 and max(longest) == duplicates.STEP

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxtui.analysis.growth import shape as shapes
-from ctxtui.analysis.growth.shape import shape
+from ctxtui.analysis.growth import growth as shapes
+from ctxtui.analysis.growth.growth import shape
 
 
 def test_a_line_is_linear_and_what_is_sent_nearly_quadratic() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxtui.cache import outcome as why
-from ctxtui.cache import prompt_facts
+from ctxtui.cache import prefix_key
 from ctxtui.cache.engines.anthropic import Anthropic
 from tests.cache.bodies import Desk, assistant, figures, marked, rules_of, text, user
 
@@ -287,7 +287,7 @@ PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/pn
 def test_an_image_anywhere_loses_the_messages_once_where_the_documents_are_right(
     shown: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prompt_facts, "IMAGES_TOGGLE", True)
+    monkeypatch.setattr(prefix_key, "IMAGES_TOGGLE", True)
     desk = Desk()
     system = [text("sys#1000", "")]
     start = [user(text("one#1000", ""))]

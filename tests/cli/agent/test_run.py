@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
-from ctxtui.offline.local.servers import Local, LocalModel
+from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.script import parse_script
 from tests.cli.conftest import Run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.cli.inspect.diff import NamedContext, named
+from ctxtui.cli.inspect.diff import NamedContext, named_context
 from tests.cli.conftest import Run
 from tests.services.lookalike import claude_code
 
@@ -72,13 +72,13 @@ def test_two_sessions_are_compared_by_what_they_say(ctxtui: Run, recording: Path
     ],
 )
 def test_a_name_may_carry_its_call(text: str, meant: NamedContext) -> None:
-    assert named(text) == meant
+    assert named_context(text) == meant
 
 
 def test_a_file_of_that_very_name_goes_first(tmp_path: Path) -> None:
     path = tmp_path / "odd@3"
     path.write_text("{}")
-    assert named(str(path)) == NamedContext(str(path))
+    assert named_context(str(path)) == NamedContext(str(path))
 
 
 def test_a_fault_is_not_mistaken_for_a_difference(

@@ -14,10 +14,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality import images
 from ctxtui.curation.legality import violation as rule
-from ctxtui.curation.legality.faults import faults
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.provider_errors import told
-from ctxtui.curation.legality.repair import Mended, repair
+from ctxtui.curation.legality.repair import Mended, faults, repair
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table

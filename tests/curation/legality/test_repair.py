@@ -11,9 +11,8 @@ import pytest
 from ctxtui.core import canonical
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality import violation as rule
-from ctxtui.curation.legality.faults import faults
 from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, told
-from ctxtui.curation.legality.repair import repair
+from ctxtui.curation.legality.repair import faults, repair
 from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table

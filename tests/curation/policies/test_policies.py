@@ -24,7 +24,7 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.offline.anthropic.signature import signed
+from ctxtui.offline.anthropic.thinking import signed
 from ctxtui.services.config.package_data import model_table
 from tests.cases.sessions import Story, use
 from tests.curation.conversations import context_of

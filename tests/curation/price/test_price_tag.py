@@ -11,10 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.prompts import message_before
-from ctxtui.cache.prefix_key import Prefixes, RequestEnds
+from ctxtui.cache.prefix_key import Prefixes, PromptFacts, RequestEnds
 from ctxtui.cache.prefix_seed import seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
-from ctxtui.cache.prompt_facts import PromptFacts
 from ctxtui.cache.requests import Summed, prompt_of
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ctxtui.offline.anthropic.signature import signed
+from ctxtui.offline.anthropic.thinking import signed
 from ctxtui.offline.anthropic.validate import OLD_VERSION, refusals
-from ctxtui.offline.json_body import NotJson, parse
+from ctxtui.offline.exchange import NotJson, parse
 from tests.corpus import CORPUS
 from tests.offline.talks import Edit, anthropic, at, edited, without
 

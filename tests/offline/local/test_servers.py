@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from ctxtui.offline import RunningProvider, Server, offline
-from ctxtui.offline.local.servers import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, LocalModel
+from ctxtui.offline.local import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, LocalModel
 from ctxtui.providers.local_servers import look_at
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response

@@ -17,7 +17,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
-from ctxtui.offline.local.servers import Local, LocalModel
+from ctxtui.offline.local import Local, LocalModel
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.editing.overlay import ThreadEdits

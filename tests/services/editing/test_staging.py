@@ -321,11 +321,10 @@ def test_a_database_that_is_only_just_being_made_has_no_edits(tmp_path: Path) ->
 
 
 def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ctxtui.services.editing import request_counts
 
     counted = []
-    whole = request_counts.count_under
-    monkeypatch.setattr(request_counts, "count_under", lambda *given: counted.append(given[1]) or whole(*given))
+    whole = staging.count_under
+    monkeypatch.setattr(staging, "count_under", lambda *given: counted.append(given[1]) or whole(*given))
     table = Table(every_category())
     first, second, *_ = table.results()
     table.stage(TRUNCATE, first, head=10, tail=0)

@@ -104,11 +104,11 @@ async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> Non
         await until(pilot, lambda: "dropped: 2 blocks" in seen(screen))
         staging = screen.panels.staging
         assert staging is not None and all(node in staging.fates for node in marked) and screen.state.marks == ()
-        assert screen.app.screen is listed and listed.pane.cursor == at and seen(screen).count("✗") >= 2
+        assert screen.app.screen is listed and listed.pane.cursor == at and seen(screen).count("⊗") >= 2
         row = listed.pane.row
         assert row is not None
         await pilot.press("d")
-        await until(pilot, lambda: listed.sign(row).text == "✗")
+        await until(pilot, lambda: listed.sign(row).text == "⊗")
         await until(pilot, lambda: screen.edits.desk is not None and not screen.edits.desk.unsaved)
         await pilot.press("R")
         assert "not in this list. ⏎ goes to the block" in seen(screen), "a key that edits elsewhere says so"

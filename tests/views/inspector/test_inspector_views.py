@@ -24,8 +24,7 @@ from ctxtui.pricing.price import Cost
 from ctxtui.views.glossary.arithmetic import of_call
 from ctxtui.views.inspector import call_strip, composition, header, this_call, threads
 from ctxtui.views.inspector.call_strip import Columns
-from ctxtui.views.inspector.composition import fold
-from ctxtui.views.inspector.composition_row import CategoryPart
+from ctxtui.views.inspector.composition import CategoryPart, fold
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.heaviest import Heaviest
 from ctxtui.views.inspector.map import context_map

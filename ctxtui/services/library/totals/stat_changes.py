@@ -9,10 +9,9 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.jackknife import change, ratio
-from ctxtui.analysis.money.usage_stats import Comparison, Metric, SeenChange, UsageSums
+from ctxtui.analysis.money.usage_stats import Comparison, Metric, SeenChange, UsageSums, change, ratio
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.totals.call_sums import summed, used_by
+from ctxtui.services.library.totals.spending import summed, used_by
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 VERSION, TAG, POLICY, COMPRESSOR = "client-version", "tag", "policy", "compressor"

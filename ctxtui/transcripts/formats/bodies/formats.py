@@ -15,7 +15,7 @@ from ctxtui.transcripts.formats.bodies.reader import BodiesReader
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, answer_dialect, dialect, listed_messages, sort_of
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.translate.turns import tool_home
 
 NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses"}

@@ -38,7 +38,7 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.wire import sse
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_words

@@ -40,7 +40,7 @@ from ctxtui.transcripts.kit.resume import (
     stamp,
     told,
 )
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import Losses
 
 _ABOUT: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")

@@ -12,7 +12,7 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.wire.grammars import item_role, split_item
+from ctxtui.wire.grammar import item_role, split_item
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM
 
 MEMORY, META, SUMMARY = "memory", "meta", "summary"

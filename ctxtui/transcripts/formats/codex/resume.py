@@ -40,7 +40,7 @@ from ctxtui.transcripts.kit.resume import (
     spliced,
     stamp,
 )
-from ctxtui.wire.grammars import RESPONSES, join_item
+from ctxtui.wire.grammar import RESPONSES, join_item
 from ctxtui.wire.parts import Piece
 from ctxtui.wire.translate.turns import Losses
 

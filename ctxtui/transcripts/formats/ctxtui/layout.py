@@ -11,7 +11,7 @@ from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import QuotaReport, Usage
 from ctxtui.transcripts.kit.fields import LAST, money
 from ctxtui.wire.codec.check_skeleton import check
-from ctxtui.wire.grammars import GRAMMARS
+from ctxtui.wire.grammar import GRAMMARS
 
 NAME: Final = "ctxtui"
 MAJOR: Final = 1

@@ -1,26 +1,71 @@
-"""OTLP's messages in protobuf as what they are in JSON: one message, several one after another, or each behind its
-length, as the collector's file exporter writes them. Only the fields that are read are known here (OTLP 1.x)."""
+"""OTLP's messages in protobuf as what they are in JSON, and back.
+
+One message, several one after another, or each behind its length, as the collector's file exporter writes them. What is
+cut is read as far as it goes, and so is text that is no UTF-8; protobuf's own library refuses both.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry.reader import SpanTaker
+from ctxtui.transcripts.kit.fields import listed, obj, objects
 from ctxtui.transcripts.kit.readers import WholeReader
 from ctxtui.transcripts.kit.records import FoundObject
 
-_DEEPEST: Final = 60
+_FIELDS: Final = {
+    message: {int(number): (name, kind) for number, name, kind in (field.split() for field in fields.split(","))}
+    for message, _, fields in (line.partition(":") for line in """\
+Request: 1 resourceSpans ResourceSpans*
+ResourceSpans: 1 resource Resource, 2 scopeSpans ScopeSpans*
+Resource: 1 attributes KeyValue*
+ScopeSpans: 1 scope Scope, 2 spans Span*
+Scope: 1 name text
+Span: 1 traceId hex, 2 spanId hex, 4 parentSpanId hex, 5 name text, 6 kind int, 7 startTimeUnixNano fixed,\
+ 8 endTimeUnixNano fixed, 9 attributes KeyValue*, 11 events Event*, 15 status Status
+Event: 1 timeUnixNano fixed, 2 name text, 3 attributes KeyValue*
+Status: 2 message text, 3 code int
+LogRecord: 1 timeUnixNano fixed, 5 body AnyValue, 6 attributes KeyValue*, 9 traceId hex, 10 spanId hex,\
+ 11 observedTimeUnixNano fixed, 12 eventName text
+KeyValue: 1 key text, 2 value AnyValue
+AnyValue: 1 stringValue text, 2 boolValue bool, 3 intValue int, 4 doubleValue double, 5 arrayValue Array,\
+ 6 kvlistValue List
+Array: 1 values AnyValue*
+List: 1 values KeyValue*
+Answer: 1 partialSuccess PartialSuccess
+PartialSuccess: 1 rejectedSpans int, 2 errorMessage text""".splitlines())
+}  # fmt: skip
+"""What is read or written of OTLP 1.x: by message and number a field's name in JSON and its kind, ``*`` for several."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_FIRST: Final = b"\x0a"
+_SIZES: Final = {_FIXED64: 8, _FIXED32: 4}
+_DOUBLE: Final = struct.Struct("<d")
 _LENGTH: Final = struct.Struct(">L")
-_TRACE_ID: Final = 16
-
-_Field = tuple[int, int, bytes | int]
+_WHOLE: Final = (1 << 64) - 1
+_SCALARS: Final[dict[str, tuple[int, Callable[[Any], Any], Callable[[Any], Any]]]] = {
+    "text": (_BYTES, lambda data: data.decode("utf-8", "replace"), lambda text: text.encode("utf-8", "replace")),
+    "hex": (_BYTES, bytes.hex, bytes.fromhex),
+    "int": (_VARINT, lambda value: value - (value >> 63 << 64), int),
+    "bool": (_VARINT, bool, int),
+    "fixed": (_FIXED64, int, int),
+    "double": (
+        _FIXED64,
+        lambda value: _DOUBLE.unpack(value.to_bytes(8, "little"))[0],
+        lambda value: int.from_bytes(_DOUBLE.pack(value), "little"),
+    ),
+}
+"""Kind of a scalar: its wire type, and its value from and to what is on the wire, bytes or a whole number."""
+_STRICT: Final = ("Request", "ResourceSpans", "ScopeSpans")
+"""Messages in which damage ends the reading; in others it ends that one."""
+_LOG: Final = (b"\x09", b"\x10", b"\x59")
+"""How a log record begins, with a time or a severity; a span begins with its trace's id."""
+_FIRST: Final = b"\x0a"
+_DEEPEST: Final = 60
+_TRACE_ID: Final = 32
 
 
 class _Cut(Exception):
@@ -32,194 +77,94 @@ def sniff(head: bytes, name: str) -> float:
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
     found, _ = records(head)
-    inner = [whole for record in found for listed in record.values() for whole in listed]
-    return 0.9 if any(map(_is_told, inner)) else 0.0
+    return 0.9 if any(_is_told(whole) for one in found for held in one.values() for whole in objects(held)) else 0.0
 
 
-def _is_told(whole: Json) -> bool:
+def _is_told(whole: dict[str, Json]) -> bool:
     """Whether a resource's part shows what only OTLP has: attributes with names, or a span with a trace's id."""
-    held = whole if isinstance(whole, dict) else {}
-    resource = held.get("resource")
-    pairs = resource.get("attributes") if isinstance(resource, dict) else None
-    named = isinstance(pairs, list) and any(isinstance(p, dict) and p.get("key") and p.get("value") for p in pairs)
-    spans = [s for scoped in _lists(held.get("scopeSpans")) for s in _lists(scoped.get("spans"))]
-    return named or any(len(str(span.get("traceId"))) == 2 * _TRACE_ID for span in spans)
-
-
-def _lists(value: Json) -> list[dict[str, Json]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    named = any(pair.get("key") and pair.get("value") for pair in objects(obj(whole.get("resource")).get("attributes")))
+    spans = [span for scoped in objects(whole.get("scopeSpans")) for span in objects(scoped.get("spans"))]
+    return named or any(len(str(span.get("traceId"))) == _TRACE_ID for span in spans)
 
 
 def records(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
     """OTLP's JSON for the messages in `data`, and where they break off."""
-    found: list[dict[str, Json]] = []
-    at = 0
+    request: dict[str, Json] = {}
+    tail = None
     try:
-        if data[:1] == _FIRST:
-            for whole, cut in _parts(data):
-                found.append(_request(whole, cut))
-            return found, None
-        while at < len(data):
-            if at + _LENGTH.size > len(data):
-                raise _Cut
-            (size,) = _LENGTH.unpack_from(data, at)
-            message = data[at + _LENGTH.size : at + _LENGTH.size + size]
-            found += [_request(whole, cut) for whole, cut in _parts(message)]
-            if len(message) < size:
-                raise _Cut
-            at += _LENGTH.size + size
+        for message in [data] if data[:1] == _FIRST else _messages(data):
+            _read(message, "Request", request)
     except _Cut:
-        return found, Skipped(1, "cut off: the messages of OTLP break off or are damaged")
-    return found, None
+        tail = Skipped(1, "cut off: the messages of OTLP break off or are damaged")
+    return [_request(whole) for whole in objects(request.get("resourceSpans"))], tail
 
 
-def _parts(message: bytes) -> Iterator[tuple[bytes, bool]]:
-    """The parts of a message, one a resource; a last one that is cut as far as it goes, and that it is."""
+def _messages(data: bytes) -> Iterator[bytes]:
+    """The messages, each behind its length; the last one as far as it goes."""
     at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        if key != _FIRST[0]:
+    while at < len(data):
+        if at + _LENGTH.size > len(data):
             raise _Cut
-        size, at = _varint(message, at)
-        yield message[at : at + size], at + size > len(message)
-        if at + size > len(message):
+        end = at + _LENGTH.size + _LENGTH.unpack_from(data, at)[0]
+        yield data[at + _LENGTH.size : end]
+        if end > len(data):
             raise _Cut
-        at += size
+        at = end
 
 
-def _request(whole: bytes, cut: bool) -> dict[str, Json]:
+def _request(whole: dict[str, Json]) -> dict[str, Json]:
     """A resource with its spans or its log records."""
-    resource: dict[str, Json] = {}
-    scoped: list[dict[str, Json]] = []
-    for number, wire, value in _fields(whole, cut):
-        if wire == _BYTES and isinstance(value, bytes):
-            if number == 1:
-                resource = {"attributes": _pairs(value, 1)}
-            elif number == 2:
-                scoped.append(_scope(value, cut))
-    logs = any("logRecords" in part for part in scoped)
-    inner: dict[str, Json] = {"resource": resource, "scopeLogs" if logs else "scopeSpans": list(scoped)}
-    return {"resourceLogs" if logs else "resourceSpans": [inner]}
+    scoped = objects(whole.get("scopeSpans"))
+    if any("logRecords" in one for one in scoped):
+        return {"resourceLogs": [{"resource": whole.get("resource"), "scopeLogs": scoped}]}
+    return {"resourceSpans": [whole]}
 
 
-def _scope(data: bytes, cut: bool) -> dict[str, Json]:
-    made: dict[str, Json] = {}
-    spans: list[Json] = []
-    logs: list[Json] = []
-    for number, wire, value in _fields(data, cut):
-        if wire != _BYTES or not isinstance(value, bytes):
-            continue
-        if number == 1:
-            made["scope"] = {"name": next((_text(v) for n, _, v in _fields(value, True) if n == 1), "")}
-        elif number == 2:
-            # A log record begins with its time, a span with its trace's id.
-            first = next(_fields(value, True), (0, 0, 0))
-            is_log = first[:2] in ((1, _FIXED64), (2, _VARINT), (11, _FIXED64))
-            (logs if is_log else spans).append(_log(value) if is_log else _span(value))
-    return {**made, **({"logRecords": logs} if logs else {"spans": spans})}
-
-
-def _span(data: bytes) -> dict[str, Json]:
-    made: dict[str, Json] = {"attributes": [], "events": []}
-    for number, _, value in _fields(data, True):
-        match number, value:
-            case ((1 | 2 | 4), bytes()):
-                made[{1: "traceId", 2: "spanId", 4: "parentSpanId"}[number]] = value.hex()
-            case 5, bytes():
-                made["name"] = _text(value)
-            case ((7 | 8), int()):
-                made["startTimeUnixNano" if number == 7 else "endTimeUnixNano"] = value
-            case 9, bytes():
-                made["attributes"] = [*_list(made["attributes"]), _pair(value, _DEEPEST)]
-            case 11, bytes():
-                made["events"] = [*_list(made["events"]), _event(value)]
-            case 15, bytes():
-                held = {n: v for n, _, v in _fields(value, True)}
-                made["status"] = {"message": _text(held.get(2, b"")), "code": held.get(3, 0)}
-    return made
-
-
-def _event(data: bytes) -> dict[str, Json]:
-    made: dict[str, Json] = {"attributes": _pairs(data, 3)}
-    for number, _, value in _fields(data, True):
-        if number == 1 and isinstance(value, int):
-            made["timeUnixNano"] = value
-        elif number == 2:
-            made["name"] = _text(value)
-    return made
-
-
-def _log(data: bytes) -> dict[str, Json]:
-    made: dict[str, Json] = {"attributes": _pairs(data, 6)}
-    for number, _, value in _fields(data, True):
-        match number, value:
-            case ((1 | 11), int()):
-                made["timeUnixNano" if number == 1 else "observedTimeUnixNano"] = value
-            case 5, bytes():
-                made["body"] = _any(value, _DEEPEST)
-            case ((9 | 10), bytes()):
-                made["traceId" if number == 9 else "spanId"] = value.hex()
-            case 12, bytes():
-                made["eventName"] = _text(value)
-    return made
-
-
-def _pairs(data: bytes, field: int, depth: int = _DEEPEST) -> list[Json]:
-    return [_pair(v, depth) for n, _, v in _fields(data, True) if n == field and isinstance(v, bytes)]
-
-
-def _pair(data: bytes, depth: int) -> dict[str, Json]:
-    made: dict[str, Json] = {"key": "", "value": None}
-    for number, _, value in _fields(data, True):
-        if isinstance(value, bytes):
-            made["key" if number == 1 else "value"] = _text(value) if number == 1 else _any(value, depth - 1)
-    return made
-
-
-def _any(data: bytes, depth: int) -> Json:
-    for number, _, value in _fields(data, True):
-        match number, value:
-            case 1, bytes():
-                return {"stringValue": _text(value)}
-            case 2, int():
-                return {"boolValue": bool(value)}
-            case 3, int():
-                return {"intValue": value - (1 << 64) if value >> 63 else value}
-            case 4, int():
-                return {"doubleValue": struct.unpack("<d", struct.pack("<Q", value))[0]}
-            case 5, bytes() if depth > 0:
-                inner = [_any(v, depth - 1) for n, _, v in _fields(value, True) if n == 1 and isinstance(v, bytes)]
-                return {"arrayValue": {"values": inner}}
-            case 6, bytes() if depth > 0:
-                return {"kvlistValue": {"values": _pairs(value, 1, depth - 1)}}
-    return None
-
-
-def _fields(data: bytes, cut: bool) -> Iterator[_Field]:
-    """The fields of a message: (number, wire type, value). With `cut` it may end anywhere."""
-    at = 0
+def _read(data: bytes, message: str, made: dict[str, Json], depth: int = _DEEPEST) -> None:
+    """Read a message into `made`. Raises `_Cut`, with what it read in there, where others' parts would be lost."""
     try:
-        while at < len(data):
-            key, at = _varint(data, at)
-            number, wire = key >> 3, key & 7
-            if wire == _VARINT:
-                value, at = _varint(data, at)
-                yield number, wire, value
-                continue
-            size = 8 if wire == _FIXED64 else 4 if wire == _FIXED32 else -1
-            if wire == _BYTES:
-                size, at = _varint(data, at)
-            if size < 0:
-                raise _Cut
-            held = data[at : at + size]
-            if len(held) == size or wire == _BYTES:
-                yield number, wire, held if wire == _BYTES else int.from_bytes(held, "little")
-            if len(held) < size:
-                raise _Cut
-            at += size
+        for number, wire, value in _fields(data):
+            name, kind = _FIELDS[message].get(number, ("", ""))
+            if kind in _SCALARS:
+                if wire == _SCALARS[kind][0]:
+                    made[name] = _SCALARS[kind][1](value)
+            elif kind and isinstance(value, bytes) and depth:
+                if kind == "Span*" and value[:1] in _LOG:
+                    name, kind = "logRecords", "LogRecord*"
+                inner: dict[str, Json] = {}
+                if kind.endswith("*"):
+                    made.setdefault(name, []).append(inner)
+                else:
+                    made[name] = inner
+                _read(value, kind.rstrip("*"), inner, depth - (message == "AnyValue"))
+                if kind == "AnyValue" and not inner:
+                    made[name] = None
     except _Cut:
-        if not cut:
+        if message in _STRICT:
             raise
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
+    """The fields of a message: (number, wire type, value). Raises `_Cut` behind the last one, which may be cut."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        number, wire = key >> 3, key & 7
+        if wire == _VARINT:
+            value, at = _varint(data, at)
+            yield number, wire, value
+            continue
+        if wire != _BYTES and wire not in _SIZES:
+            raise _Cut
+        size, at = _varint(data, at) if wire == _BYTES else (_SIZES[wire], at)
+        held = data[at : at + size]
+        at += size
+        if wire == _BYTES:
+            yield number, wire, held
+        elif at <= len(data):
+            yield number, wire, int.from_bytes(held, "little")
+        if at > len(data):
+            raise _Cut
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -229,16 +174,48 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
         if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
+            return value & _WHOLE, at
     raise _Cut
 
 
-def _text(value: bytes | int) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+def encoded(request: dict[str, Json]) -> bytes:
+    """A request with spans, of OTLP's JSON, as every collector takes it."""
+    return _written("Request", request)
 
 
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
+def _written(kind: str, value: Json) -> bytes:
+    """A value of `kind`: what stands behind its field's key."""
+    if kind in _SCALARS:
+        wire, _, onto = _SCALARS[kind]
+        told: bytes | int = onto(value)
+        if isinstance(told, bytes):
+            return told
+        return _number(told & _WHOLE) if wire == _VARINT else (told & _WHOLE).to_bytes(8, "little")
+    made = b""
+    for number, (name, inner) in _FIELDS[kind].items():
+        held = obj(value).get(name)
+        for one in listed(held) if inner.endswith("*") else [held]:
+            if one is not None:
+                wire = _SCALARS.get(inner, (_BYTES,))[0]
+                data = _written(inner.rstrip("*"), one)
+                made += _number(number << 3 | wire) + (_number(len(data)) if wire == _BYTES else b"") + data
+    return made
+
+
+def _number(value: int) -> bytes:
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*made, value])
+
+
+def rejected(answer: bytes) -> tuple[int, str]:
+    """What a collector's answer says: how many spans it did not take, and why."""
+    told: dict[str, Json] = {}
+    _read(answer, "Answer", told)
+    refused = obj(told.get("partialSuccess"))
+    return refused.get("rejectedSpans", 0), refused.get("errorMessage", "")
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:

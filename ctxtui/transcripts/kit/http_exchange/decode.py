@@ -14,7 +14,7 @@ from ctxtui.transcripts.kit.fields import count, obj, word
 from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire import sse
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_words

@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, side_call
-from ctxtui.wire.grammars import split_item
+from ctxtui.wire.grammar import split_item
 from ctxtui.wire.registry import DIALECTS
 
 Change = Callable[[Call], Call]

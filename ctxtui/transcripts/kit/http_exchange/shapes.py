@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.fields import listed, obj, word
-from ctxtui.wire.grammars import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
 LOOKED_AT: Final = 200
 """Messages and tools that are looked at to tell a dialect."""

@@ -81,7 +81,7 @@ class CompactionsController(EditController):
         scene = self.panels.scene
         if scene is None or not self.edits.ready():
             return
-        from ctxtui.analysis.content.better_summary import better_summary
+        from ctxtui.analysis.content.compactions import better_summary
         from ctxtui.curation.edits_from_selection import summary_of
 
         context = self.edits.context_of(scene)

@@ -17,9 +17,9 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.transcript import edit_answers, transcript_notes
 
 if TYPE_CHECKING:
-    from ctxtui.curation import asked_edits, edits_from_selection
+    from ctxtui.curation import edits_from_selection, manual_edits
 else:
-    asked_edits = later("ctxtui.curation.asked_edits")
+    manual_edits = later("ctxtui.curation.manual_edits")
     edits_from_selection = later("ctxtui.curation.edits_from_selection")
 
 
@@ -54,7 +54,7 @@ class StagingController(EditController):
             return
         desk = self.edits.desk
         terms = desk.summary_terms(scene, self.state.source.settings.summary_tokens)
-        asked = asked_edits.asked(desk.staging(scene).applied, kind, positions, desk.keep(self.state.thread), terms)
+        asked = manual_edits.asked(desk.staging(scene).applied, kind, positions, desk.keep(self.state.thread), terms)
         if asked.edits:
             made = self.edits.stage(asked.edits, asked.left, asked.why)
             if kind == "summarize" and made:
@@ -88,7 +88,7 @@ class StagingController(EditController):
         """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
         scene = self.panels.scene
         assert scene is not None
-        known = why != asked_edits.OUT and all(scene.running.counted(node) for node in nodes)
+        known = why != manual_edits.OUT and all(scene.running.counted(node) for node in nodes)
         own = sum(transcript_notes.size(scene, node) for node in nodes) if known else None
         words = edit_answers.refused(why, own, len(nodes))
         if kind == "summarize":

@@ -24,7 +24,7 @@ from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.wire.codec.frame import Frame, MemberText
 from ctxtui.wire.codec.skeleton import STRING, marks_json
 from ctxtui.wire.codec.style import COMPACT
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
 

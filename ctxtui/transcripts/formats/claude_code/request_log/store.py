@@ -18,8 +18,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.attachments import mark_of
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY, ClaudeMessage
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.wire.grammar import split_system, split_tool, system_string
-from ctxtui.wire.grammars import PLAIN_SHAPE
+from ctxtui.wire.grammar import PLAIN_SHAPE, split_system, split_tool, system_string
 from ctxtui.wire.message import STRING, is_plain, split
 
 _MARKER: Final = "cache_control"

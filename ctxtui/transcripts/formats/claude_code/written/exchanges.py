@@ -29,7 +29,7 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
 )
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
 from ctxtui.transcripts.kit.fields import one_line, shrunk
-from ctxtui.wire.grammars import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 

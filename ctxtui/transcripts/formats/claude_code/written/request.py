@@ -21,7 +21,7 @@ from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammars import ANTHROPIC, GRAMMARS
+from ctxtui.wire.grammar import ANTHROPIC, GRAMMARS
 
 REDACTED: Final = "<REDACTED>"
 """What the client writes in the place of thinking."""

@@ -1,0 +1,396 @@
+"""Anthropic: thinking bound to what stands before it (facts §1, preserved thinking).
+
+Counted in: the top-level system prompt, the tools, every earlier message. Not counted in: cache markers, how a text is
+spelled (string or list), where neighbouring messages of one role part, thinking (it has a chain of its own), tools that
+are deferred and that nothing before refers to, the query of an address (a rotating link to the same bytes).
+
+A signature of ours says which model thought, what it thought, which thinking came directly before, and everything
+else that stood before it. It carries no state: whoever has the request can check it. One that we did not issue (from a
+recording of the real provider) cannot be checked and is taken at its word.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.offline.anthropic.models import Claude, claude
+from ctxtui.offline.exchange import Refusal
+from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.usage_ledger import card, text_counter
+
+_THINKING: Final = frozenset({"thinking", "redacted_thinking"})
+_DIGEST: Final = 12
+
+
+class Prefix:
+    """Everything that came before, taken in block by block."""
+
+    def __init__(self, body: Mapping[str, Json]) -> None:
+        self._tools = [tool for tool in rows(body.get("tools")) if isinstance(tool, dict)]
+        self._deferred = {str(tool.get("name")): tool for tool in self._tools if tool.get("defer_loading")}
+        self._hash: Any = blake2b(digest_size=_DIGEST)
+        self._role = ""
+        self._turn: Any = blake2b(digest_size=_DIGEST)
+        self._add("tools", [bare(tool) for tool in self._tools if not tool.get("defer_loading")])
+        for text in _texts(body.get("system")):
+            self._add("system", text)
+
+    def digest(self) -> bytes:
+        """The name of all that was taken in."""
+        name: bytes = self._hash.digest()
+        return name
+
+    def local(self, role: str) -> bytes:
+        """The name of what was taken in since `role` began to speak."""
+        fresh: Any = blake2b(digest_size=_DIGEST)
+        name: bytes = (self._turn if role == self._role else fresh).digest()
+        return name
+
+    def take(self, role: str, block: Json) -> None:
+        """One more block of a message of `role`; thinking leaves no trace."""
+        value = members(block)
+        if value.get("type") in _THINKING:
+            return
+        if role != self._role:
+            self._role = role
+            self._turn = blake2b(digest_size=_DIGEST)
+            self._add("role", role)
+        self._turn.update(self._add("block", bare(block)))
+        for name in _referred(block):
+            if name in self._deferred:
+                self._add("tool", bare(self._deferred.pop(name)))
+
+    def _add(self, kind: str, value: Json) -> bytes:
+        one: Any = blake2b(kind.encode(), digest_size=_DIGEST)
+        _feed(one, value)
+        name: bytes = one.digest()
+        self._hash.update(name)
+        return name
+
+
+def blocks(content: Json) -> list[Json]:
+    """The blocks of a message's content; a string is one text block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return rows(content)
+
+
+def whole(body: Mapping[str, Json]) -> Prefix:
+    """All that stands in `body`: what the thinking of its answer is bound to."""
+    prefix = Prefix(body)
+    for message in rows(body.get("messages")):
+        for block in blocks(members(message).get("content")):
+            prefix.take(str(message.get("role")), block)
+    return prefix
+
+
+def _feed(into: Any, value: Json) -> None:
+    """`value` into a hash, every value in a way of its own; long texts without being written as JSON first."""
+    if isinstance(value, str):
+        data = value.encode("utf-8", "surrogatepass")
+        into.update(b'"%d:' % len(data))
+        into.update(data)
+    elif isinstance(value, dict):
+        into.update(b"{")
+        for key, item in value.items():
+            _feed(into, key)
+            _feed(into, item)
+        into.update(b"}")
+    elif isinstance(value, list):
+        into.update(b"[")
+        for item in value:
+            _feed(into, item)
+        into.update(b"]")
+    else:
+        into.update(canonical.dumps(value) + b",")
+
+
+def _texts(system: Json) -> Iterator[Json]:
+    for block in blocks(system):
+        yield bare(block)
+
+
+def bare(value: Json) -> Json:
+    """A block without what is no content: markers, nulls, the query of an address, the spelling of a result."""
+    if not isinstance(value, dict):
+        return value
+    kept = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
+    content = kept.get("content")
+    if kept.get("type") == "tool_result" and content is not None:
+        kept["content"] = [bare(item) for item in blocks(content)]
+    source = members(kept.get("source"))
+    if source.get("type") == "url" and isinstance(source.get("url"), str):
+        kept["source"] = {"type": "url", "url": source["url"].partition("?")[0]}
+    return kept
+
+
+def _referred(block: Json) -> Iterator[str]:
+    value = members(block)
+    if value.get("type") == "tool_reference":
+        yield str(value.get("tool_name"))
+    content = value.get("content")
+    inner = content if isinstance(content, list) else rows(members(content).get("tool_references"))
+    for item in inner:
+        yield from _referred(item)
+
+
+_MARK: Final = b"ctxtui offline\0"
+_KEY: Final = b"no secret: this only keeps a test honest"
+_DIGEST_SIZE: Final = 12
+_LEAST: Final = 24
+
+
+class Signed(Struct, frozen=True):
+    """What a signature of ours holds: the `model`, and digests of its own `text`, of the thinking directly `before`
+    (zeros where there was none), of what stood before it in its own turn (`local`) and of the whole `prefix`."""
+
+    model: str
+    text: bytes
+    before: bytes
+    local: bytes
+    prefix: bytes
+
+
+def brief(data: bytes) -> bytes:
+    """A short digest of `data`."""
+    return blake2b(data, digest_size=_DIGEST_SIZE).digest()
+
+
+def issue(model: str, text: str, before: str, local: bytes, prefix: bytes, length: int = 0) -> str:
+    """The signature of thinking `text` by `model`, after the thinking signed `before` ("": none) and what the
+    digests `local` and `prefix` name (see `Signed`); at least `length` characters long, for a provider's wraps the
+    thinking itself."""
+    chain = brief(before.encode()) if before else bytes(_DIGEST_SIZE)
+    body = brief(text.encode("utf-8", "surrogatepass")) + chain + local + prefix + model.encode()
+    body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
+    return base64.b64encode(_MARK + _seal(body) + body).decode()
+
+
+def open_(signature: Json) -> Signed | None:
+    """What `signature` holds; None where we did not issue it. Raises `ValueError` for one of ours that was changed."""
+    if not isinstance(signature, str):
+        return None
+    try:
+        raw = base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if not raw.startswith(_MARK):
+        return None
+    seal, body = raw[len(_MARK) : len(_MARK) + _DIGEST_SIZE], raw[len(_MARK) + _DIGEST_SIZE :]
+    if seal != _seal(body):
+        raise ValueError("the signature was changed")
+    text, before, local, prefix = (body[n * _DIGEST_SIZE : (n + 1) * _DIGEST_SIZE] for n in range(4))
+    return Signed(body[4 * _DIGEST_SIZE :].rstrip(b"\0").decode("utf-8", "replace"), text, before, local, prefix)
+
+
+def follows(signed: Signed, before: str) -> bool:
+    """Whether the thinking directly before the signed one has the signature `before`. Nothing before is always right:
+    thinking may be taken away from the front."""
+    return not before or signed.before == brief(before.encode())
+
+
+def says(signed: Signed, block: Mapping[str, Json]) -> bool:
+    """Whether a thinking `block` still has the words that were signed; without any (display omitted) it has."""
+    words = block.get("thinking")
+    return not words or signed.text == brief(str(words).encode("utf-8", "surrogatepass"))
+
+
+def plausible(signature: Json) -> bool:
+    """Whether a signature that is not ours could be a provider's: base64 of some length."""
+    try:
+        return isinstance(signature, str) and len(base64.b64decode(signature, validate=True)) >= _LEAST
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _seal(body: bytes) -> bytes:
+    return blake2b(body, digest_size=_DIGEST_SIZE, key=_KEY).digest()
+
+
+def signature(body: Mapping[str, Json], text: str, last: str) -> str:
+    """The signature of `text` as the first thinking of the answer to `body`, whose last thinking that the model read
+    is signed `last` ("" for none)."""
+    prefix = whole(body)
+    model = str(body.get("model"))
+    return issue(model, text, last, prefix.local("assistant"), prefix.digest(), _length(model, text))
+
+
+def _length(model: str, text: str) -> int:
+    """The length at which a signature counts as many tokens as the thinking in it: when it comes back without its
+    words, it still fills the context."""
+    facts = card(model)
+    if not facts.factors.hidden:
+        return 0
+    thought = text_counter(model)(text) * facts.factors.thinking
+    return round(facts.hidden_envelope + thought / facts.factors.hidden)
+
+
+def signed(body: Mapping[str, Json]) -> dict[str, Json]:
+    """`body` with every thinking block of the assistant signed as if this provider had issued it where it stands; for
+    tests that begin with a conversation that was never held."""
+    prefix, last = Prefix(body), ""
+    messages: list[Json] = []
+    for message in rows(body.get("messages")):
+        role, content = str(members(message).get("role")), members(message).get("content")
+        made: list[Json] = []
+        for block in blocks(content):
+            if role == "assistant" and members(block).get("type") == "thinking":
+                words = str(block.get("thinking"))
+                last = issue(str(body.get("model")), words, last, prefix.local(role), prefix.digest())
+                made.append({**block, "signature": last})
+            else:
+                prefix.take(role, block)
+                made.append(block)
+        messages.append({**message, "content": content if isinstance(content, str) else made})
+    return {**body, "messages": messages}
+
+
+CONTROLS: Final = "thinking-binding-controls-2026-08-01"
+"""The beta that lets a request choose what happens to thinking that does not fit, and that reports it."""
+
+_MODIFIED: Final = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+_INVALID: Final = "Invalid `signature` in `thinking` block"
+_ELSEWHERE: Final = (
+    f"{_INVALID}. The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+
+
+class CheckedThinking(Struct):
+    """What came of checking: refusals, what is reported as ``input_transformations``, which blocks (message, place)
+    the model does not read, and the signature of the last one that it does."""
+
+    refusals: list[Refusal] = field(default_factory=list)
+    transformations: list[dict[str, Json]] = field(default_factory=list)
+    dropped: set[tuple[int, int]] = field(default_factory=set)
+    last: str = ""
+
+
+def check_thinking(body: Mapping[str, Json], model: Claude, betas: Collection[str]) -> CheckedThinking:
+    """Every thinking block of `body` against its signature.
+
+    A signature of ours must fit the words, and on models that bind thinking also everything before it and the chain of
+    thinking; what does not fit is refused, or dropped where the request says so. Thinking of a newer model is dropped.
+    A signature of another issuer passes if it is plausible. Models that strip thinking of earlier turns look only at
+    the current one.
+    """
+    wanted = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
+    walk = _Walk(model, wanted == "drop_block" and CONTROLS in betas, rows(body.get("messages")))
+    if not any(members(block).get("type") == "thinking" for one in walk.messages for block in _blocks(one)):
+        return walk.checked
+    prefix = Prefix(body)
+    for n, message in enumerate(rows(body.get("messages"))):
+        role = str(members(message).get("role"))
+        for m, block in enumerate(_blocks(message)):
+            value = members(block)
+            if value.get("type") == "thinking" and role == "assistant":
+                walk.meet(n, m, value, prefix)
+            else:
+                walk.pass_by(value)
+                prefix.take(role, block)
+    return walk.checked
+
+
+def _blocks(message: Json) -> list[Json]:
+    return blocks(members(message).get("content"))
+
+
+class _Walk:
+    def __init__(self, model: Claude, drops: bool, messages: Sequence[Json]) -> None:
+        self.checked = CheckedThinking()
+        self.messages = messages
+        self._model = model
+        self._drops = drops
+        self._latest = _latest_assistant(messages)
+        self._turn = _turn_start(messages) if model.strips else 0
+        self._falling = False
+        self._free = False
+
+    def pass_by(self, block: Mapping[str, Json]) -> None:
+        """A block that is no thinking. What follows a compaction is bound to a context that is gone."""
+        self._falling = False
+        self._free = self._free or block.get("type") == "compaction"
+
+    def meet(self, n: int, m: int, block: Mapping[str, Json], prefix: Prefix) -> None:
+        """Thinking at place `m` of message `n`, behind `prefix`."""
+        if n < self._turn:
+            self.checked.dropped.add((n, m))
+            return
+        try:
+            signed = open_(block.get("signature"))
+        except ValueError:
+            self._refuse(f"messages.{n}.content.{m}: {_INVALID}", "signature")
+            return
+        if signed is None:
+            if not plausible(block.get("signature")):
+                self._refuse(f"messages.{n}.content.{m}: {_INVALID}", "signature")
+        elif self._unreadable(signed):
+            self._drop(n, m, "model_binding_mismatch")
+            return
+        elif not self._fits(n, m, signed, block, prefix):
+            return
+        self.checked.last = str(block.get("signature"))
+
+    def _fits(self, n: int, m: int, signed: Signed, block: Mapping[str, Json], prefix: Prefix) -> bool:
+        where, latest = f"messages.{n}.content.{m}", n >= self._latest
+        moved = signed.local != prefix.local("assistant")
+        if not says(signed, block):
+            self._refuse(f"{where}: {_MODIFIED if latest else _INVALID}", "thinking modified")
+        elif self._model.bound and not self._free:
+            same = signed.prefix == prefix.digest() and follows(signed, self.checked.last)
+            if same and not self._falling:
+                return True
+            if self._drops:
+                self._falling = True
+                self._drop(n, m, "prefix_binding_mismatch")
+            else:
+                self._refuse(f"{where}: {_ELSEWHERE}", "thinking bound elsewhere")
+        elif latest and moved:
+            self._refuse(f"{where}: {_MODIFIED}", "thinking modified")
+        else:
+            return True
+        return False
+
+    def _unreadable(self, signed: Signed) -> bool:
+        author = claude(signed.model)
+        return author is not None and author.version > self._model.version
+
+    def _drop(self, n: int, m: int, reason: str) -> None:
+        self.checked.dropped.add((n, m))
+        path = f"messages.{n}.content.{m}"
+        self.checked.transformations.append({"type": "thinking_dropped", "path": path, "reason": reason})
+
+    def _refuse(self, message: str, rule: str) -> None:
+        self.checked.refusals.append(Refusal(message, rule=rule))
+
+
+def _latest_assistant(messages: Sequence[Json]) -> int:
+    """The first message of the last run of assistant messages."""
+    at = len(messages)
+    while at and members(messages[at - 1]).get("role") != "assistant":
+        at -= 1
+    while at > 1 and members(messages[at - 2]).get("role") == "assistant":
+        at -= 1
+    return max(0, at - 1)
+
+
+def _turn_start(messages: Sequence[Json]) -> int:
+    """The last message of a person: one with something other than tool results."""
+    for n in range(len(messages) - 1, -1, -1):
+        message = members(messages[n])
+        if message.get("role") == "user":
+            kinds = {str(members(block).get("type")) for block in _blocks(message)}
+            if kinds - {"tool_result"}:
+                return n
+    return 0

@@ -1,0 +1,487 @@
+"""The offline provider in the part of a local server: Ollama, LM Studio, llama.cpp or vLLM (facts §5)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+from aiohttp import web
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ctxtui.core import canonical
+from ctxtui.core.block import of
+from ctxtui.core.canonical import Json, text_of
+from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limited
+from ctxtui.offline.conversation import listen
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
+from ctxtui.offline.http.routes import Serve, ServedRoute
+from ctxtui.offline.http.sending import json_response
+from ctxtui.offline.json_shape import bounded, members, rows
+from ctxtui.offline.model import Manner
+from ctxtui.offline.openai.chat_api import MOST_SAID, chunks, completed
+from ctxtui.offline.openai.models import Gpt
+from ctxtui.offline.provider import Provider
+from ctxtui.offline.usage_ledger import WeighedRequest, card, encoding, output_tokens, text_counter
+from ctxtui.wire import grammar
+from ctxtui.wire.ollama_chat import encode_request
+
+OLLAMA: Final = "ollama"
+LM_STUDIO: Final = "lm studio"
+LLAMA_CPP: Final = "llama.cpp"
+VLLM: Final = "vllm"
+KINDS: Final = (OLLAMA, LM_STUDIO, LLAMA_CPP, VLLM)
+_CUTS: Final = (OLLAMA, LM_STUDIO)
+
+
+class LocalModel(Struct, frozen=True):
+    """A model of a local server: the `window` it runs with and the `maximum` it was made for, in tokens. One that is
+    not `loaded` runs with none yet."""
+
+    name: str = "offline"
+    window: int = 4096
+    maximum: int = 131_072
+    loaded: bool = True
+
+
+class Local(Struct, frozen=True):
+    """A local server of one `kind` with its models."""
+
+    kind: str
+    models: tuple[LocalModel, ...] = (LocalModel(),)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it drops the oldest messages of a prompt that is too long, and says nothing. The others refuse."""
+        return self.kind in _CUTS
+
+    def model(self, name: str) -> LocalModel | None:
+        """The model called `name`; Ollama's ``:latest`` may be left out."""
+        names = (name, f"{name}:latest")
+        return next((one for one in self.models if one.name in names), None)
+
+
+def refused(local: Local, asked: ApiRequest) -> list[Refusal]:
+    """Why a local server does not serve: it takes nearly everything."""
+    name = asked.body.get("model")
+    if local.kind == OLLAMA and not isinstance(name, str):
+        return [Refusal("model is required", rule="no model")]
+    if local.model(str(name)) is None and local.kind not in (LLAMA_CPP, LM_STUDIO):
+        told = f"model '{name}' not found" if local.kind == OLLAMA else f"The model `{name}` does not exist."
+        return [Refusal(told, 404, "NotFoundError", rule="unknown model")]
+    messages = asked.body.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(members(one).get("role"), str) for one in messages):
+        return [Refusal("messages: a list of objects with a role is required", rule="messages")]
+    return []
+
+
+def serving(local: Local, asked: ApiRequest) -> LocalModel:
+    """The model that answers: the one named, else the first (llama.cpp has but one)."""
+    return local.model(str(asked.body.get("model"))) or local.models[0]
+
+
+def rules(model: LocalModel, window: int) -> Gpt:
+    """A local model's rules, as a Chat side wants them."""
+    return Gpt(
+        model.name,
+        window=window,
+        max_output=window,
+        reasons=False,
+        fixed=False,
+        breakpoints=False,
+        all_turns=True,
+        system_role=True,
+    )
+
+
+def error(local: Local, refusal: Refusal) -> Json:
+    """The error body in the server's own shape."""
+    if local.kind == OLLAMA:
+        return {"error": refusal.message}
+    kind = refusal.type if refusal.status != 429 else "rate_limit_error"
+    return {"error": {"message": refusal.message, "type": kind, "param": None, "code": refusal.status}}
+
+
+def rendered(body: Mapping[str, Json]) -> str:
+    """Every message of `body` between marks, tools in front, the answer's mark at the end: a template of our own."""
+    tools = f"<|tools|>\n{text_of(body['tools'])}<|end|>\n" if rows(body.get("tools")) else ""
+    told = "".join(f"<|{one.get('role')}|>\n{_said(one)}<|end|>\n" for one in map(members, rows(body.get("messages"))))
+    return f"{tools}{told}<|assistant|>\n"
+
+
+def _said(message: Mapping[str, Json]) -> str:
+    content = message.get("content")
+    texts = [str(members(part).get("text", "")) for part in content] if isinstance(content, list) else [content or ""]
+    calls = [f"\n<|call|>{text_of(members(call).get('function'))}" for call in rows(message.get("tool_calls"))]
+    return "".join([*texts, *calls])
+
+
+def fitted(asked: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
+    """The request as it is evaluated in `window` tokens: without the oldest messages, but with every system message
+    and the last one, whatever that takes."""
+    whole = weigh(asked.raw)
+    messages = rows(asked.body.get("messages"))
+    if whole.tokens <= window or not messages:
+        return whole
+    low, high = 1, len(messages) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if weigh(_without(asked, middle)).tokens <= window else (middle + 1, high)
+    return weigh(_without(asked, low))
+
+
+def _without(asked: ApiRequest, first: int) -> bytes:
+    """The body without the messages before number `first` that are not the system's."""
+    messages: list[Json] = rows(asked.body.get("messages"))
+    kept = [one for n, one in enumerate(messages) if n >= first or one.get("role") == "system"]
+    return canonical.dumps({**asked.body, "messages": kept})
+
+
+Told = Callable[[Local], Json]
+
+_SIZE: Final = 4_000_000_000
+_WHEN: Final = "2026-11-01T00:00:00Z"
+_DIGEST: Final = "0" * 64
+_DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
+
+
+def _tags(local: Local) -> Json:
+    return {"models": [_tag(model) for model in local.models]}
+
+
+def _tag(model: LocalModel) -> dict[str, Json]:
+    named = {"name": model.name, "model": model.name, "size": _SIZE, "digest": _DIGEST, "details": _DETAILS}
+    return {**named, "modified_at": _WHEN}
+
+
+def _ps(local: Local) -> Json:
+    running = [model for model in local.models if model.loaded]
+    return {
+        "models": [
+            {**_tag(model), "expires_at": _WHEN, "size_vram": 0, "context_length": model.window} for model in running
+        ]
+    }
+
+
+def shown(local: Local, name: str) -> Json | None:
+    """Ollama's ``/api/show``; None for a model that is not there."""
+    model = local.model(name)
+    if model is None:
+        return None
+    return {
+        "modelfile": "",
+        "parameters": f"num_ctx                        {model.window}",
+        "template": "{{ .Prompt }}",
+        "details": _DETAILS,
+        "model_info": {"general.architecture": "offline", "offline.context_length": model.maximum},
+        "capabilities": ["completion", "tools", "thinking"],
+        "modified_at": _WHEN,
+    }
+
+
+def _openai(owner: str, **more: Callable[[LocalModel], Json]) -> Told:
+    def told(local: Local) -> Json:
+        rows = [
+            {"id": m.name, "object": "model", "created": 0, "owned_by": owner, **{k: f(m) for k, f in more.items()}}
+            for m in local.models
+        ]
+        return {"object": "list", "data": rows}
+
+    return told
+
+
+def _studio_v0(local: Local) -> Json:
+    rows = []
+    for model in local.models:
+        row = {"id": model.name, "object": "model", "type": "llm", "max_context_length": model.maximum}
+        row["state"] = "loaded" if model.loaded else "not-loaded"
+        rows.append(row | ({"loaded_context_length": model.window} if model.loaded else {}))
+    return {"object": "list", "data": rows}
+
+
+def _studio_v1(local: Local) -> Json:
+    rows = []
+    for model in local.models:
+        instance = {"id": model.name, "config": {"context_length": model.window}}
+        row = {"key": model.name, "type": "llm", "display_name": model.name, "max_context_length": model.maximum}
+        rows.append(row | {"loaded_instances": [instance] if model.loaded else []})
+    return {"models": rows}
+
+
+def _props(local: Local) -> Json:
+    window = local.models[0].window
+    return {
+        "default_generation_settings": {"id": 0, "n_ctx": window, "is_processing": False},
+        "total_slots": 1,
+        "model_path": local.models[0].name,
+        "chat_template": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}",
+    }
+
+
+def _slots(local: Local) -> Json:
+    return [{"id": 0, "n_ctx": local.models[0].window, "is_processing": False}]
+
+
+LISTINGS: Final[dict[str, dict[str, Told]]] = {
+    OLLAMA: {
+        "/api/tags": _tags,
+        "/api/ps": _ps,
+        "/api/version": lambda _: {"version": "0.0.0-ctxtui-offline"},
+        "/v1/models": _openai("library"),
+    },
+    LM_STUDIO: {
+        "/api/v0/models": _studio_v0,
+        "/api/v1/models": _studio_v1,
+        "/v1/models": _openai("organization_owner"),
+    },
+    LLAMA_CPP: {
+        "/props": _props,
+        "/slots": _slots,
+        "/health": lambda _: {"status": "ok"},
+        "/v1/models": _openai("llamacpp", meta=lambda model: {"n_ctx_train": model.maximum}),
+    },
+    VLLM: {"/v1/models": _openai("vllm", max_model_len=lambda model: model.window)},
+}
+"""What is told for a GET, by kind of server and path."""
+
+
+def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+    """The reply of a local server."""
+    model = serving(local, asked)
+    # A server with one model answers with it whatever is named.
+    asked = replace(asked, body={**asked.body, "model": model.name})
+
+    def weigh(raw: bytes) -> WeighedRequest:
+        return provider.ledger.weigh(provider.ledger.read(grammar.CHAT, raw), asked.model)
+
+    weighed = fitted(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
+    if weighed.tokens > model.window and not local.cuts:
+        return _too_long(local, weighed.tokens, model.window)
+    reply = completed(provider, asked, weighed, rules(model, max(model.window, weighed.tokens)), local.kind)
+    body = _as_told(local, reply.body)
+    told = members(asked.body.get("stream_options")).get("include_usage") is True
+    events = tuple(chunks(body, told)) if asked.streams else None
+    return replace(reply, body=body, events=events, headers={})
+
+
+def input_tokens(local: Local, provider: Provider, asked: ApiRequest) -> Reply:
+    """llama.cpp's exact count."""
+    request = provider.ledger.read(grammar.CHAT, asked.raw)
+    return Reply(body={"input_tokens": provider.ledger.weigh(request, serving(local, asked).name).tokens})
+
+
+def _too_long(local: Local, tokens: int, window: int) -> Refusal:
+    if local.kind == LLAMA_CPP:
+        told = "the request exceeds the available context size, try increasing it"
+        return Refusal(told, 400, "exceed_context_size_error", rule="context window")
+    told = (
+        f"This model's maximum context length is {window} tokens. However, your request has {tokens} input tokens. "
+        "Please reduce the length of the input messages."
+    )
+    return Refusal(told, 400, "BadRequestError", rule="context window")
+
+
+def _as_told(local: Local, completion: dict[str, Json]) -> dict[str, Json]:
+    """The completion with the figures that this kind of server tells, and no others."""
+    usage = completion["usage"]
+    cached = usage["prompt_tokens_details"]["cached_tokens"]
+    told = {key: usage[key] for key in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    made = {key: value for key, value in completion.items() if key not in ("service_tier", "usage")}
+    made |= {"usage": told, "system_fingerprint": "fp_ollama" if local.kind == OLLAMA else None}
+    if local.kind == LLAMA_CPP:
+        told["prompt_tokens_details"] = {"cached_tokens": cached}
+        made["timings"] = {
+            "cache_n": cached,
+            "prompt_n": usage["prompt_tokens"] - cached,
+            "prompt_ms": 1.0,
+            "predicted_n": usage["completion_tokens"],
+            "predicted_ms": 1.0,
+        }
+    elif local.kind == VLLM:
+        told["prompt_tokens_details"] = {"cached_tokens": cached}
+    elif local.kind == LM_STUDIO:
+        made["stats"] = {}
+    return made
+
+
+_LINES: Final = "application/x-ndjson"
+_NANOSECONDS: Final = 1_000_000
+
+
+def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+    """The reply of ``/api/chat``: a stream unless that is turned off."""
+    model = serving(local, asked)
+    options = members(asked.body.get("options"))
+    window = bounded(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
+
+    def weigh(raw: bytes) -> WeighedRequest:
+        return provider.ledger.weigh(provider.ledger.read(grammar.OLLAMA, raw), asked.model)
+
+    if asked.body.get("truncate") is False and weigh(asked.raw).tokens > window:
+        return Refusal("input length exceeds the context length", 400, rule="context window")
+    weighed = fitted(asked, window, weigh)
+    if asked.body.get("_debug_render_only") is True:
+        text = rendered(canonical.loads(encode_request(weighed.request)))
+        return Reply(body=_shell(provider, asked) | {"_debug_info": {"rendered_template": text}})
+    outcome = provider.ledger.ask(weighed, asked.model, provider.now(), provider=local.kind)
+    said = _answered(provider, asked, weighed, options)
+    message = _message(provider, said)
+    output = _output(asked, said, message)
+    whole = _shell(provider, asked) | {
+        "message": message,
+        "done": True,
+        "done_reason": "length" if said.ended == LENGTH else "stop",
+        "total_duration": 3 * _NANOSECONDS,
+        "load_duration": _NANOSECONDS,
+        # Cached tokens are counted in: nothing tells them apart.
+        "prompt_eval_count": weighed.tokens,
+        "prompt_eval_duration": _NANOSECONDS,
+        "eval_count": output,
+        "eval_duration": _NANOSECONDS,
+    }
+    streams = asked.body.get("stream") is not False
+    return Reply(
+        body=whole,
+        events=tuple(_lines(whole)) if streams else None,
+        begin=lambda: provider.ledger.begin(outcome, provider.now()),
+        broken=compact({"error": "an error was encountered while running the model"}) + b"\n",
+        kind=_LINES,
+        output=output,
+    )
+
+
+def _shell(provider: Provider, asked: ApiRequest) -> dict[str, Json]:
+    now = datetime.datetime.fromtimestamp(provider.now(), datetime.UTC)
+    return {"model": asked.model, "created_at": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
+
+
+def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, options: dict[str, Json]) -> ModelAnswer:
+    form = asked.body.get("format")
+    manner = Manner(
+        thinks=asked.body.get("think") not in (None, False),
+        form=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
+    )
+    said = provider.say(weighed.request, listen(weighed.request), manner)
+    most = options.get("num_predict")
+    stops = [stop for stop in rows(options.get("stop")) if isinstance(stop, str)]
+    room = most if isinstance(most, int) and 0 < most < MOST_SAID else MOST_SAID
+    return limited(said, stops, room, text_counter(asked.model))
+
+
+def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:
+    message: dict[str, Json] = {"role": "assistant", "content": said.text}
+    thoughts = "".join(part.text for part in said.parts if isinstance(part, Thought))
+    if thoughts:
+        message["thinking"] = thoughts
+    if said.calls:
+        message["tool_calls"] = [
+            {"id": provider.names.new("call_", 8), "function": {"index": n, "name": c.name, "arguments": c.arguments}}
+            for n, c in enumerate(said.calls)
+        ]
+    return message
+
+
+def _output(asked: ApiRequest, said: ModelAnswer, message: dict[str, Json]) -> int:
+    count = text_counter(asked.model)
+    thought = sum(count(part.text) for part in said.parts if isinstance(part, Thought))
+    blocks = [of({"type": "text", "text": said.text})] if said.text else []
+    blocks += [of({**call, "type": "tool_call"}) for call in message.get("tool_calls", ())]
+    return thought + output_tokens(asked.model, blocks)
+
+
+def _lines(whole: dict[str, Json]) -> Iterator[bytes]:
+    shell = {key: whole[key] for key in ("model", "created_at")}
+    message = whole["message"]
+
+    def line(news: dict[str, Json]) -> bytes:
+        return compact({**shell, "message": {"role": "assistant", "content": "", **news}, "done": False}) + b"\n"
+
+    for key in ("thinking", "content"):
+        for piece in pieces(message.get(key, "")):
+            yield line({key: piece})
+    for call in message.get("tool_calls", ()):
+        yield line({"tool_calls": [call]})
+    yield compact({**whole, "message": {"role": "assistant", "content": ""}}) + b"\n"
+
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def local_desks(local: Local) -> dict[str, ServedRoute]:
+    """What a local server serves, by path."""
+    made = {"/v1/chat/completions": _desk(local, partial(completions, local))}
+    if local.kind == OLLAMA:
+        made["/api/chat"] = _desk(local, partial(chat, local))
+    if local.kind == LLAMA_CPP:
+        made["/v1/chat/completions/input_tokens"] = _desk(local, partial(input_tokens, local))
+    return made
+
+
+def _desk(local: Local, serve: Serve) -> ServedRoute:
+    return ServedRoute(
+        lambda _, asked: refused(local, asked),
+        serve,
+        lambda refusal, _: error(local, refusal),
+        "x-request-id",
+        lambda _: None,
+    )
+
+
+def add_listings(app: web.Application, local: Local) -> None:
+    """Add what the server tells of itself and of texts."""
+    for path, told in LISTINGS[local.kind].items():
+        app.router.add_get(path, _telling(local, told))
+    for path, answer in _POSTED[local.kind].items():
+        app.router.add_post(path, _answering(local, answer))
+
+
+def _telling(local: Local, told: Told) -> Handler:
+    async def handler(_: web.Request) -> web.StreamResponse:
+        return json_response(told(local))
+
+    return handler
+
+
+def _answering(local: Local, answer: Callable[[Local, dict[str, Json]], Json]) -> Handler:
+    async def handler(request: web.Request) -> web.StreamResponse:
+        try:
+            body = members(await request.json())
+        except ValueError as trouble:
+            return json_response({"error": f"invalid JSON: {trouble}"}, 400)
+        found = answer(local, body)
+        return json_response({"error": "model not found"}, 404) if found is None else json_response(found)
+
+    return handler
+
+
+def _show(local: Local, body: dict[str, Json]) -> Json:
+    return shown(local, str(body.get("model") or body.get("name")))
+
+
+def _tokens(local: Local, text: str) -> list[int]:
+    ids: list[int] = encoding(card(local.models[0].name).encoding).encode_ordinary(text)
+    return ids
+
+
+def _llama_tokenize(local: Local, body: dict[str, Json]) -> Json:
+    return {"tokens": _tokens(local, str(body.get("content", "")))}
+
+
+def _llama_template(_: Local, body: dict[str, Json]) -> Json:
+    return {"prompt": rendered(body)}
+
+
+def _vllm_tokenize(local: Local, body: dict[str, Json]) -> Json:
+    text = str(body["prompt"]) if "prompt" in body else rendered(body)
+    ids = _tokens(local, text)
+    return {"count": len(ids), "max_model_len": local.models[0].window, "tokens": ids, "token_strs": None}
+
+
+_POSTED: Final[dict[str, dict[str, Callable[[Local, dict[str, Json]], Json]]]] = {
+    OLLAMA: {"/api/show": _show},
+    LM_STUDIO: {},
+    LLAMA_CPP: {"/tokenize": _llama_tokenize, "/apply-template": _llama_template},
+    VLLM: {"/tokenize": _vllm_tokenize},
+}

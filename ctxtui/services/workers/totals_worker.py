@@ -1,0 +1,128 @@
+"""Stats and the ledger of tools over all sessions, made of what is remembered of each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import MutableMapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from ctxtui.analysis.money.usage_stats import Stats
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
+from ctxtui.services.library.totals import client_quotas
+from ctxtui.services.library.totals.stat_changes import change_of
+from ctxtui.services.library.totals.stats import stats_of
+from ctxtui.services.library.totals.summary_memory import remembered, usage_pass, why_anew
+from ctxtui.services.workers.summary_worker import from_store
+from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.session_summary import SessionSummary
+
+KnownSessions = MutableMapping[SessionSummary, SessionSummary]
+"""Sessions with their figures, by themselves as they were listed: kept from one look to the next."""
+
+
+def known_so_far(
+    settings: Settings, cwd: Path, kept: KnownSessions
+) -> tuple[list[SessionSummary], list[SessionSummary]]:
+    """The sessions whose figures are remembered, oldest first, samples left out; and those that are not read yet."""
+    shelf = SessionLibrary(settings, cwd)
+    every = [one for one in shelf.stored(shelf.glimpses()) if counts(one)]
+    known = {one: kept[one] for one in every if one in kept}
+    found = shelf.remembered(one for one in every if one not in known)
+    known |= {one: found[one.key] for one in every if one.key in found}
+    left = []
+    for one in every:
+        if one in known:
+            continue
+        if one.path:
+            left.append(one)
+        else:
+            with suppress(CtxtuiError):  # Home says of it what is wrong
+                known[one] = _from_store(one, settings)
+    kept.clear()
+    kept.update(known)
+    return sorted(known.values(), key=lambda one: one.mtime), left
+
+
+def _from_store(one: SessionSummary, settings: Settings) -> SessionSummary:
+    return from_store(one, settings)
+
+
+_SLICE: Final = 1.5
+"""Seconds for which usage is read before what is known of it is told."""
+
+
+class StatsSoFar(NamedTuple):
+    """The stats of the sessions that were read: of how many not more than their usage is known yet (`left`, with those
+    of which nothing is: `unread`). `anew` says why some are read once more, in a few words."""
+
+    found: Stats
+    left: int
+    unread: int = 0
+    anew: str = ""
+
+
+class StatsMaker:
+    """Makes stats as often as it is asked; for a `Worker`."""
+
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        self._settings, self._cwd = settings, cwd
+        self._kept: dict[SessionSummary, SessionSummary] = {}
+        self._used: dict[SessionSummary, SessionSummary] = {}
+        self._why: str | None = None
+
+    def stats(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
+        """The stats as they are now, with rows by one of `stats.WAYS`, of the calls of the last `age` seconds (0: of
+        all), before and after a `change` in the user's words."""
+        settings, used = self._settings, self._used
+        known, left = known_so_far(settings, self._cwd, self._kept)
+        if left and self._why is None:
+            # What is read is remembered anew: only at the beginning it shows.
+            self._why = why_anew(left, settings)
+        _read_usage(left, used, settings)
+        known += [used[one] for one in left if one in used]
+        known.sort(key=lambda one: one.mtime)
+        unread = sum(one not in used for one in left)
+        at, changed = time.time(), change_of(change) if change else None
+        since = at - age if age else 0.0
+        told = [(client_quotas.SOURCE, one) for one in client_quotas.kept(settings)]
+        found = stats_of(known, at, by=by, since=since, changed=changed, seen_changes=True, told=told)
+        return StatsSoFar(found, len(left), unread, (self._why or "") if left else "")
+
+
+def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSummary], settings: Settings) -> None:
+    """What the calls of some more of the sessions that are `left` used, into `used`."""
+    unread = [one for one in left if one not in used]
+    found = remembered(unread, settings, usage=True)
+    used |= {one: found[one.key] for one in unread if one.key in found}
+    until = time.monotonic() + _SLICE
+    unread = [one for one in reversed(unread) if one not in used]
+    with closing(usage_pass(unread, settings)) as passing:
+        for one, told in zip(unread, passing, strict=False):
+            used[one] = told
+            if time.monotonic() >= until:
+                break
+
+
+class LedgerSoFar(NamedTuple):
+    """The ledger of the sessions that were read, and how many were not yet."""
+
+    found: ToolsLedger
+    left: int
+
+
+class LedgerMaker:
+    """Makes the ledger as often as it is asked; for a `Worker`."""
+
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        self._settings, self._cwd = settings, cwd
+        self._kept: dict[SessionSummary, SessionSummary] = {}
+
+    def ledger(self) -> LedgerSoFar:
+        """The ledger as it is now."""
+        known, left = known_so_far(self._settings, self._cwd, self._kept)
+        return LedgerSoFar(tools_ledger(known), len(left))
