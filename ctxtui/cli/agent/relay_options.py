@@ -1,4 +1,4 @@
-"""Options that name rules for holding requests, as several commands take them."""
+"""Options of the commands that stand between programs and their providers: rules for holding, `--otlp`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import click
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
-from ctxtui.cli.output import members, note, write, write_json
+from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.cli.progress import counting
 from ctxtui.core import canonical
@@ -33,6 +33,7 @@ from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text
@@ -116,7 +117,7 @@ def curate(
 
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
-        told = fields(found, out.lost, out.violations, out.data, form or found.form)
+        told = curation_json(found, out.lost, out.violations, out.data, form or found.form)
         write_json({**told, "resume": resume_of(form or "", out, output)})
     elif out.data and not _on_screen(output):
         write_request(out.data, output)
@@ -278,7 +279,7 @@ def _moment(moment: ApplyMoment) -> str:
     return f"{moment.name:<12}{once:>10}{later:>10}{back if moment.once is not None else '?':>12}"
 
 
-def fields(
+def curation_json(
     found: Curation, lost: Sequence[str], violations: Sequence[Violation], data: bytes, form: str
 ) -> dict[str, Any]:
     """Everything, as JSON."""

@@ -14,11 +14,12 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import Worth
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, edits_of, opened
-from ctxtui.cli.output import members, write, write_json
+from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.preflight import placings
+from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import missed
 from ctxtui.views.inspector.next_call import sentence
 from ctxtui.views.lists import misses
@@ -49,7 +50,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         found = missed(loaded.session, counter, settings)
         coming = _next(loaded, counter, settings)
     if as_json:
-        write_json(_fields(found, coming, loaded.session.about.id or loaded.name))
+        write_json(_cache_json(found, coming, loaded.session.about.id or loaded.name))
         return
     painter, room = Painter(settings.glyphs), width()
     painter.line([*misses.head(found), *([Span("   "), *misses.foreseen(found)] if found.calls else [])])
@@ -62,7 +63,7 @@ def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     with counting(settings, "trying other cache markers") as counter:
         found = placings(loaded.session, counter, settings)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_fields(found)})
+        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_json(found)})
         return
     labels = {id_: thread.label for id_, thread in loaded.session.threads.items()}
     for line in markers_text(found, labels):
@@ -77,7 +78,7 @@ def _next(loaded: Any, counter: Any, settings: Any) -> Any:
     return coming_of(loaded.session, counter, settings, chosen.thread, edits)
 
 
-def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
+def _cache_json(found: Any, coming: Any, session: str) -> dict[str, Any]:
     return {
         "session": session,
         **members(
@@ -129,7 +130,7 @@ _MOST = 5
 """Markers listed one by one."""
 
 
-def markers_fields(found: Sequence[Placing]) -> list[dict[str, Any]]:
+def markers_json(found: Sequence[Placing]) -> list[dict[str, Any]]:
     """``markers`` of ``cache --json``: one object per thread."""
     return [
         {

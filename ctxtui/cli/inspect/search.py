@@ -13,7 +13,7 @@ import click
 
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.category import CATEGORIES
@@ -21,6 +21,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
 from ctxtui.services.library.library import SessionLibrary, glimpse
+from ctxtui.services.members import members
 from ctxtui.services.recordings.discover import seen_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
@@ -75,7 +76,7 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
             found.append(hit)
     more, found = len(found) > limit, found[:limit]
     if as_json:
-        write_json(_fields(query, bool(chosen["regex"]), found, more, searcher))
+        write_json(_search_json(query, bool(chosen["regex"]), found, more, searcher))
     else:
         _remarks(searcher, more, limit)
     return 0 if found else NOTHING
@@ -178,7 +179,7 @@ def _remarks(searcher: Searcher, more: bool, limit: int) -> None:
         )
 
 
-def _fields(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
+def _search_json(query: str, regex: bool, found: list[Hit], more: bool, searcher: Searcher) -> dict[str, Any]:
     tally = searcher.tally
     return {
         "query": query,

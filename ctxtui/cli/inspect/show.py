@@ -28,7 +28,7 @@ from ctxtui.analysis.session_events import sentence, told
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import CALL_OPTION, JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.inspect import show_json
-from ctxtui.cli.inspect.lists import ListInputs, as_fields, print_lists
+from ctxtui.cli.inspect.lists import ListInputs, lists_json, print_lists
 from ctxtui.cli.inspect.notes import marked, of_context
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
@@ -117,7 +117,7 @@ def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[
 def _lists(
     book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
 ) -> dict[str, Any]:
-    return as_fields(ListInputs(book, chosen, loaded, settings, rule), asked)
+    return lists_json(ListInputs(book, chosen, loaded, settings, rule), asked)
 
 
 HEAVIEST = 12

@@ -29,7 +29,7 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
     """
     found = config_of(context)
     if as_json:
-        write_json(_fields(found))
+        write_json(_config_json(found))
         return
     rows = [(name, _spelled(value), _told(origin)) for name, value, origin in found.rows()]
     wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
@@ -39,7 +39,7 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
         write(f"not read: {home_short(str(one.path))}: {one.reason}")
 
 
-def _fields(found: Config) -> dict[str, object]:
+def _config_json(found: Config) -> dict[str, object]:
     settings = [
         {"name": name, "value": value, "origin": origin.kind, "place": origin.place}
         for name, value, origin in found.rows()

@@ -12,13 +12,14 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.databases.address import MARK, parted
 from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
@@ -77,10 +78,7 @@ def sessions(
             on = "the next run reads on, " if database(settings.data_dir).exists() else ""
             note(f"{left:,} sessions have no title yet: {on}--figures reads all")
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
-    if as_json:
-        write_json({"sessions": _rows(found, ids)})
-    else:
-        _print(Painter(settings.glyphs), found, ids)
+    write_json({"sessions": _rows(found, ids)}) if as_json else _print(Painter(settings.glyphs), found, ids)
 
 
 def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:

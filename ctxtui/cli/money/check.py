@@ -12,7 +12,7 @@ import click
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
-from ctxtui.cli.output import shown, write, write_json
+from ctxtui.cli.output import answer, shown
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
@@ -77,10 +77,7 @@ def check_(
             junit.write_bytes(as_junit(checked))
         except OSError as error:
             raise CtxtuiError(f"{junit} cannot be written: {error.strerror}", way_out="name another file") from error
-    if as_json:
-        write_json(as_json_fields(checked))
-    else:
-        write(as_text(checked))
+    answer(as_json, check_json(checked), as_text(checked))
     return _CODES[all_passed(one.passed for one in checked)].number
 
 
@@ -112,7 +109,7 @@ def _checked(
         yield held(one.name, one.found, limits, before, tolerance)
 
 
-def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:
+def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
     """The fields of ``check --json``; its ``files`` serve as a baseline."""
     return {
         "passed": all_passed(one.passed for one in checked),

@@ -21,11 +21,10 @@ from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.declared_mcp_servers import servers
+from ctxtui.services.config.mcp_servers import servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.editing.overlay import ThreadEdits
-from ctxtui.services.mcp.server_leave import ServerLeave
-from ctxtui.services.mcp.server_pool import ServerPool
+from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
 
 
 class AgentTools:

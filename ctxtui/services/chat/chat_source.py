@@ -9,7 +9,6 @@ from ctxtui.core.call import Call
 from ctxtui.pricing.price import Cost
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.host import Host
-from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.live_count import LiveCount
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
@@ -61,9 +60,6 @@ class ChatSource(SessionSource):
 
     def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:
         """What foretells the requests of the chat."""
-        from ctxtui.services.chat.request_forecast import Foreteller
+        from ctxtui.services.chat.request_forecast import foreteller_for
 
-        card = study.book.card(partner.model)
-        name = partner.endpoint.kind or partner.endpoint.name
-        rules = cache_rules().rules(card, "" if partner.is_offline else name)
-        return Foreteller(study.book, self._helpers.counter, rules, partner, self._helpers.prices)
+        return foreteller_for(study.book, self._helpers.counter, partner, self._helpers.prices)

@@ -11,7 +11,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ctxtui import __version__
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import Caller
-from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on
+from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on, with_tools
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.replay import OPENED
 from ctxtui.agent.runner import Runner, Surroundings
@@ -46,7 +46,6 @@ from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited, chat_profile
 from ctxtui.services.chat.resume import Recovered, dialect_of, put_on_record, take_up
 from ctxtui.services.chat.sub_agents.children import Children
-from ctxtui.services.chat.waiting_edits import release_due
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
@@ -185,7 +184,7 @@ class Host:
 
     def _conversation(self, partner: ChatModel) -> Conversation:
         past, session = self._past, self.session
-        dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings.answer_tokens)
+        dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings)
         before = past.before if past is not None else ()
         if past is not None and past.stored:
             pending = left_over(database(self.config.settings.data_dir), past.stored, self._process)
@@ -255,6 +254,32 @@ class Host:
             self._moment(progress.Noted(TOOLS_CHANGED, told))
             self.tell(ChatNews(None, (TipMoved(MAIN, talk.head),)))
 
+    async def offer(self, server: str, on: bool) -> str:
+        """Offer the tools of an MCP server from the next request on, or no longer; what was done, in words. The server
+        is started where it has to be, and a project's is from now on allowed. Raises `ServerFailed`, `NotFound`, and
+        `CtxtuiError` while a turn runs."""
+        tools, runner = self.tools, self.runner
+        if tools is None or runner is None:
+            raise CtxtuiError("the chat has not begun")
+        if runner.state.running:
+            raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
+        if on:
+            await tools.servers.on(server)
+        else:
+            tools.servers.off(server)
+        count = len(tools.servers.of(server).tools)
+        told = f"the model is offered {count:,} tools of the MCP server {server}" + ("" if on else " no longer")
+        self.go_on_in(with_tools(runner.conversation, tools.definitions), told)
+        return told
+
+    def draft_with(self, servers: Collection[str]) -> Draft | None:
+        """The next request if the tools of these MCP servers were offered, under the applied edits; None before the
+        chat has begun. Raises what drafting raises."""
+        tools, runner = self.tools, self.runner
+        if tools is None or runner is None:
+            return None
+        return self.shaped(with_tools(runner.conversation, tools.definitions_with(servers)), acts=False).draft()
+
     def say(self, text: str) -> None:
         """Tell the user a line, which is not put on record."""
         self.tell(ChatNews(progress.Noted(TOLD, text)))
@@ -298,7 +323,7 @@ class Host:
         self.partner, talk = partner, self.runner.conversation
         self.files.meet(partner)
         self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
-        params = params_for(partner, self.config.settings.answer_tokens)
+        params = params_for(partner, self.config.settings)
         self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=partner.window),)))
 
@@ -333,8 +358,23 @@ class Host:
 
     async def _before_request(self) -> None:
         """Edits that waited leave with the request that comes now, where it comes after what they waited for."""
-        told = await release_due(self)
-        if told:
+        overlay, partner = self.overlay(), self.partner
+        if overlay is None or partner is None or not overlay.waiting:
+            return
+        # Imported here: most chats have no edits.
+        from ctxtui.services.counting.counting import Counter
+        from ctxtui.services.editing.next_request import Next, next_call_of
+        from ctxtui.services.editing.waiting_edits import due, released
+
+        counter = self.files.counter = self.files.counter or Counter()
+        calls = self.session.thread_calls(MAIN)
+        other = bool(calls) and calls[-1].model != partner.model
+
+        def asked(at: float | None) -> Next | None:
+            return next_call_of(self.session, counter, self.config.settings, MAIN, overlay.applied, at)
+
+        come = await asyncio.to_thread(due, frozenset(overlay.waiting.values()), asked, self._clock(), other)
+        if told := released(overlay, come):
             self.released()
             self._moment(progress.Noted("edits", told))
 

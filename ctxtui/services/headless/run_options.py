@@ -14,7 +14,7 @@ from ctxtui.curation.policies.builtin.truncate_results import NAME as TRUNCATING
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.services.config.context_levels import CRITICAL, FINE, WARNING
+from ctxtui.services.config.window_checks import CRITICAL, FINE, WARNING
 
 CONTEXT_MESSAGES: Final = 10
 """Messages of a request where nothing else is asked for: the first one and the last nine."""

@@ -18,8 +18,15 @@ from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import FoundRecording, find, is_inside, own_transcripts, seen_at, watched
+from ctxtui.services.recordings.discover import (
+    FoundRecording,
+    find,
+    is_inside,
+    own_transcripts,
+    placed,
+    seen_at,
+    watched,
+)
 from ctxtui.services.recordings.live_clients import clients, owned
 from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, SessionSummary
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.cache import truncated_prompt
-from ctxtui.services.config import context_levels
+from ctxtui.services.config.window_checks import CRITICAL, REMEDY, context_level
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -96,10 +96,10 @@ class FiguresController(ChatController):
 
     def _warn(self, used: int, usable: int) -> None:
         """Say once that a threshold of the settings is passed, again when the context fell below it meanwhile."""
-        level = context_levels.context_level(used, usable, self.host.config.settings)
+        level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
-            if level.number == context_levels.CRITICAL:
-                self.state.tells.alarm.emit(f"{level.told}: {context_levels.REMEDY} (`?` lists the keys)")
+            if level.number == CRITICAL:
+                self.state.tells.alarm.emit(f"{level.told}: {REMEDY} (`?` lists the keys)")
             else:
                 self.say([Span("▲ ", "warn"), Span(level.told, "warn")])
         self._level = level.number

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.tool_offers import draft_with, offer
 from ctxtui.services.external_editor import page
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from ctxtui.services.mcp.server_pool import ServerPool
@@ -130,7 +129,7 @@ class ServersController(ChatController):
             if one.state != ServerState.READY:
                 raise CtxtuiError(f"the MCP server {name} does not start: {one.why}")
         then = pool.offered | {name} if on else pool.offered - {name}
-        drafts = [draft_with(self.host, pool.offered), draft_with(self.host, then)]
+        drafts = [self.host.draft_with(pool.offered), self.host.draft_with(then)]
         asked = [draft for draft in drafts if draft is not None]
         found = await self._compare(asked) if len(asked) == len(drafts) else [None, None]
         count = len(one.tools)
@@ -138,7 +137,7 @@ class ServersController(ChatController):
         self._ask(f"{what}{_effect(found[0], found[1])}", lambda: self._turn(name, on))
 
     async def _turn(self, name: str, on: bool) -> None:
-        told = await offer(self.host, name, on)
+        told = await self.host.offer(name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(told, 200), "dim")])
         self.state.grow_soon()
 

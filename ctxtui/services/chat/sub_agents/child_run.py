@@ -70,7 +70,9 @@ class ChildRun:
         self._calls: list[Call] = []
         self._why = ""
         self._record = Recording(host.session, host.writer.put, host.clock, thread)
-        params = params_for(partner, task.answer_tokens or host.config.settings.answer_tokens)
+        settings = host.config.settings
+        tokens = task.answer_tokens or settings.answer_tokens
+        params = params_for(partner, dataclasses.replace(settings, answer_tokens=tokens))
         system = host.own.system or opening().system if task.system is None else task.system
         start = ConversationStart(partner.endpoint.dialect, params, tools.definitions, system)
         self._talk = begin(host.session.tree, start)

@@ -20,8 +20,18 @@ from ctxtui.analysis.money.quota_windows import (
 from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
 from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.services.library.tool_ledger import tools_ledger
-from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
-from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of
+from ctxtui.services.library.totals.spending import (
+    DAY,
+    MODEL,
+    PROJECT,
+    QUARTER,
+    TOOL,
+    UNKNOWN,
+    add_call,
+    day_of,
+    summed,
+    used_by,
+)
 from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
 from ctxtui.views.model.call_owners import once
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
