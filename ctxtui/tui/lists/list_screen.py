@@ -211,7 +211,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     async def on_key(self, event: events.Key) -> None:
         """The key that opened the list closes it; one that edits in the screen below and does nothing here says so."""
-        below = next(iter(self.app.screen_stack[-2:-1]), None)
+        below: object = next(iter(self.app.screen_stack[-2:-1]), None)
         if not isinstance(below, Commanded) or event.key in self.active_bindings:
             return
         if below.done_last is not None and event.key in below.done_last.keys:
