@@ -14,7 +14,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -31,6 +30,7 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.curation.policies.profile import Profile
 from ctxtui.providers.rate_limits import Headroom
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
@@ -49,7 +49,10 @@ from ctxtui.services.chat.sub_agents.children import Children
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.next_request import Next, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
+from ctxtui.services.editing.waiting_edits import due, released
 from ctxtui.services.project.progress import told
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
@@ -58,9 +61,6 @@ from ctxtui.store.sessions.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
 from ctxtui.wire.speech import Attached
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.profile import Profile
 
 
 class Host:
@@ -361,11 +361,6 @@ class Host:
         overlay, partner = self.overlay(), self.partner
         if overlay is None or partner is None or not overlay.waiting:
             return
-        # Imported here: most chats have no edits.
-        from ctxtui.services.counting.counting import Counter
-        from ctxtui.services.editing.next_request import Next, next_call_of
-        from ctxtui.services.editing.waiting_edits import due, released
-
         counter = self.files.counter = self.files.counter or Counter()
         calls = self.session.thread_calls(MAIN)
         other = bool(calls) and calls[-1].model != partner.model

@@ -5,24 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Skeleton
 from ctxtui.core.tree import Tree
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.context import IMAGES, Context
+from ctxtui.curation.legality.request_check import RequestRefused, outgoing
+from ctxtui.curation.policies.policy import run_all
+from ctxtui.curation.policies.profile import Profile
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.config import Config
+from ctxtui.services.config.policy_registry import profile_at
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.request import Request
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.profile import Profile
-
 
 IMAGE: Final = 1_500
 """Tokens that an image is taken for. Sizes here only decide when a policy acts; no screen shows them."""
@@ -60,10 +62,6 @@ class Edited:
         overlay = self._overlay()
         if overlay is None or not (overlay.applied or self._profile):
             return None
-        # Imported here: most chats have no edits.
-        from ctxtui.curation.apply.apply import apply
-        from ctxtui.curation.legality.request_check import RequestRefused, outgoing
-
         params = Request((), skeleton).params
         if self._context is None:
             self._context = Context(self._tree, head, skeleton.dialect, params)
@@ -85,8 +83,6 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
     """The profile that the settings name for chats; None where they name none."""
     if not config.settings.profile:
         return None
-    from ctxtui.services.config.policy_registry import profile_at
-
     profile = profile_at(config.settings.profile, cwd)
     # What a folder brings along proposes; only its user's own word lets it act.
     return replace(profile, armed=False) if profile is not None and config.from_project("profile") else profile
@@ -95,10 +91,6 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
 def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
     """Stage what the policies propose for `context`, and apply it where they are armed. What the user has staged stays
     staged; what a policy did and the user took back stays back."""
-    # Imported here: most chats have no edits.
-    from ctxtui.curation.policies.policy import run_all
-    from ctxtui.curation.policies.situation import PolicyContext
-
     sizes = {n: about(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)
     made = run_all(
