@@ -47,17 +47,13 @@ class Continuation(Struct, frozen=True, kw_only=True):
     origin: ForkOrigin | None = None
 
 
-def _nobody(id_: str) -> None:
-    return None
-
-
 def past_of(
     name: str,
     thread: str,
     number: int,
     settings: Settings,
     cwd: Path,
-    hold: Callable[[str], object] = _nobody,
+    hold: Callable[[str], object] = lambda id_: None,
 ) -> Continuation:
     """What is on record under `name`: call `number` of `thread` (0: its end). `hold` is called with the id of a stored
     session that itself goes on, before it is read. Raises what opening and `hold` raise, `NotFound` for a call or
@@ -80,8 +76,6 @@ def past_of(
     origin = ForkOrigin(stored_name(loaded), opens, chosen.thread, chosen.number)
     return Continuation(
         session=session,
-        stored="",
-        last=None,
         before=_talk(items),
         system=_system(items),
         title=where,

@@ -125,12 +125,12 @@ class Loaded:
     @property
     def holds_context(self) -> bool:
         """Whether anything for a model was found so far."""
-        return self._reading is None or self._reading.has_context()
+        return self._reading is None or self._reading.found
 
     def check(self) -> None:
         """After the first reading. Raises `NoContext` where it brought nothing for a model."""
         reading = self._reading
-        if reading is not None and not reading.has_context():
+        if reading is not None and not reading.found:
             raise no_context(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> RecordingNews:
@@ -211,7 +211,7 @@ class Loaded:
             return RecordingNews()
         source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
         fresh.session.fold(events)
-        if not fresh.has_context() or _parts(fresh.session) == _parts(old.session):
+        if not fresh.found or _parts(fresh.session) == _parts(old.session):
             return RecordingNews()
         self._bytes_before += old.bytes_read
         self._reading = fresh
