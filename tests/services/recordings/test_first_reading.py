@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.errors import NoContext, NotFound, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.first_reading import TOLD
+from ctxtui.services.recordings.first_reading import TOLD, begin
 from ctxtui.services.recordings.open import load, load_stream, opening
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.plain_format import said
