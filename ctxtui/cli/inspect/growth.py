@@ -79,6 +79,7 @@ def growth_json(found: Any) -> dict[str, Any]:
             }
             for call in grown.calls
         ],
+        "since": None if grown.since is None else members(grown.since, "context_tokens=tokens method"),
         "rule": grown.rule or None,
         "phases": [
             {

@@ -42,7 +42,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "Example: ctxtui check runs/ --max-cost 5 --json | jq .passed",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, type=SessionName())
-@click.option("--max-context", metavar="N", help="Tokens of the largest context: 100k.")
+@click.option("--max-context", metavar="N", help="Tokens of the largest context, or of the next: 100k.")
 @click.option("--max-block-chars", metavar="N", help="Characters of the longest block: 10000.")
 @click.option("--min-cache-read", metavar="SHARE", help="Tokens read from the cache / all input tokens: 30%.")
 @click.option(
