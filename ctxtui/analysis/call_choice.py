@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.block import HEADER
+from ctxtui.core.call import WINDOW, Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
@@ -18,8 +19,9 @@ class ChosenCall(Struct, frozen=True):
     call: Call
 
 
-def choose(session: Session, thread: str = "", number: int = 0) -> ChosenCall:
-    """The call `number` (0: the last) of `thread` ("": the main one, or the first that has calls).
+def choose(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
+    """The call `number` (0: the last) of `thread` ("": the main one, or the first that has calls); with `after` the
+    call that is still to be made.
 
     A session without calls gives the context at its tip, as the call that is still to be made. Raises `NotFound`.
     """
@@ -29,7 +31,12 @@ def choose(session: Session, thread: str = "", number: int = 0) -> ChosenCall:
         raise NotFound(f"no thread {name!r}", way_out=f"threads: {known}")
     calls = session.thread_calls(name)
     if not calls and number == 0:
-        return ChosenCall(name, 0, _unsent(session, name))
+        return ChosenCall(name, 0, _first(session, name))
+    if after:
+        coming = unsent(session, name)
+        if coming is None:
+            raise NotFound(f"nothing came after the last call of thread {name!r}", way_out="leave --after out")
+        return ChosenCall(name, 0, coming)
     if not 0 <= number <= len(calls):
         raise NotFound(f"no call {number} in thread {name!r}", way_out=f"it has calls 1 to {len(calls)}")
     number = number or len(calls)
@@ -43,6 +50,37 @@ def _default_thread(session: Session) -> str:
     return called or next((name for name, thread in session.threads.items() if thread.tip != ROOT), MAIN)
 
 
-def _unsent(session: Session, thread: str) -> Call:
+def unsent(session: Session, thread: str) -> Call | None:
+    """The call that is still to be made in `thread`, with what came after the last answer; None where nothing did."""
+    calls, tree = session.thread_calls(thread), session.tree
+    if not calls:
+        return None
+    last, tip = calls[-1], session.threads[thread].tip
+    answer = last.response_head or last.sent_head
+    if tip == answer or answer == ROOT or not tree.holds(tip, answer):
+        return None
+    since = [tree[node] for node in tree.path(tip, answer)]
+    if all(node.block.kind == HEADER or node.place.role in ("assistant", "model") for node in since):
+        return None
+    return Call(
+        "",
+        thread,
+        tip,
+        tip,
+        tip,
+        provider=last.provider,
+        model=last.model,
+        fidelity=last.fidelity,
+        epoch=last.epoch,
+        extra={key: last.extra[key] for key in (WINDOW,) if key in last.extra},
+    )
+
+
+def all_unsent(session: Session) -> list[Call]:
+    """The calls that are still to be made, of all threads."""
+    return [call for thread in list(session.threads) if (call := unsent(session, thread)) is not None]
+
+
+def _first(session: Session, thread: str) -> Call:
     tip = session.threads[thread].tip
     return Call("", thread, tip, tip, tip, model=session.model, fidelity=Fidelity.WIRE)

@@ -7,6 +7,7 @@ the difference of two rounded running sums.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -14,11 +15,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.labels.labelling import words
 from ctxtui.analysis.read.absence import Absence
 from ctxtui.analysis.read.searches import unseen
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity
+from ctxtui.core.block_content import read
+from ctxtui.core.call import FRONT_RECORDED, Call, Fidelity, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import is_read
@@ -154,6 +157,28 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
     )
 
 
+class AnswerSize(Struct, frozen=True):
+    """What is recorded of an answer: its characters, how many of them are code in fences, and its tokens."""
+
+    characters: int
+    code: int
+    tokens: int
+
+
+_FENCED: Final = re.compile(r"^[ \t]*(```+)[^\n`]*\n(.*?)(?:\n?^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def answer_size(book: Book, call: Call) -> AnswerSize | None:
+    """The size of the answer of `call` as it is recorded; None where it is not, or is not counted yet."""
+    tree = book.session.tree
+    nodes = [node for node in answer_path(tree, call) if tree[node].block.kind != HEADER]
+    if not nodes or not book.counted(call.model, call.response_head):
+        return None
+    texts = [words(read(tree[node].block)) for node in nodes]
+    code = sum(len(found[2].removesuffix("\n")) for text in texts for found in _FENCED.finditer(text))
+    return AnswerSize(sum(map(len, texts)), code, sum(book.own(call.model, node) for node in nodes))
+
+
 def context_size(book: Book, call: Call) -> int | None:
     """The `context_tokens` of `figures` alone, for what lists many calls; None while they are not known."""
     if call.is_sum:
@@ -176,6 +201,10 @@ def _total(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str
     given = call.estimated_input
     if given is not None:
         return given, estimate, max(0, given - slack), given + slack
+    before = book.session.thread_calls(call.thread)[-1:] if not call.id else []
+    if before and book.session.tree.holds(call.sent_head, before[0].response_head or call.sent_head):
+        coming = next_figures(book, before[0], call.sent_head)
+        return coming.context_tokens, coming.method, coming.lo, coming.hi
     foretold = book.forecast(call)
     if foretold is not None:
         return foretold.predicted, estimate, foretold.lo, foretold.hi

@@ -15,8 +15,7 @@ from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import in_turn, remembered_keys, why_anew
-from ctxtui.services.library.totals.usage_pass import usage_pass
+from ctxtui.services.library.totals.summary_memory import usage_pass, why_anew
 from ctxtui.services.process_pool import processors
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
@@ -44,10 +43,12 @@ class Age(click.ParamType[float]):
         return float(parts[1]) * _UNITS[parts[2]]
 
 
-def known_sessions(settings: Settings, folder: Path | None = None) -> list[SessionSummary]:
+def known_sessions(
+    settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0
+) -> list[SessionSummary]:
     """Them, oldest first, samples left out; what is not remembered yet is read now. Raises what listing `folder`
-    raises; what cannot be read has an `error`."""
-    sessions = AllSessions(settings, folder)
+    raises; what cannot be read has an `error`. For `since` see `AllSessions`."""
+    sessions = AllSessions(settings, folder, cluster, since)
     for _ in sessions.read():
         pass
     return sessions.known
@@ -60,10 +61,13 @@ class AllSessions:
 
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
         self._settings, self._cluster = settings, cluster
-        self._shelf, self._every = _listed(settings, folder)
-        self._known = self._shelf.remembered(self._every)
-        wanted = [one for one in self._every if one.key in self._known or one.mtime >= since - _DAY]
-        self._every = wanted
+        self._shelf = SessionLibrary(settings, Path.cwd())
+        listed = self._shelf.inside(folder) if folder is not None else self._shelf.listed()
+        if self._shelf.trouble:
+            note(f"the database was left out: {self._shelf.trouble}")
+        every = [one for one in listed if counts(one) or folder is not None]
+        self._known = self._shelf.remembered(every)
+        self._every = [one for one in every if one.key in self._known or one.mtime >= since - _DAY]
 
     @property
     def known(self) -> list[SessionSummary]:
@@ -107,37 +111,3 @@ class AllSessions:
 
     def _unread(self) -> list[SessionSummary]:
         return [one for one in self._every if one.key not in self._known]
-
-
-def _listed(settings: Settings, folder: Path | None) -> tuple[SessionLibrary, list[SessionSummary]]:
-    shelf = SessionLibrary(settings, Path.cwd())
-    every = shelf.inside(folder) if folder is not None else shelf.listed()
-    if shelf.trouble:
-        note(f"the database was left out: {shelf.trouble}")
-    return shelf, [one for one in every if counts(one) or folder is not None]
-
-
-def sessions_in_turn(
-    settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0
-) -> Iterator[SessionSummary]:
-    """As `known_sessions`, one after the other, so that they need not all be held at once: what is not remembered is
-    read first (and is remembered where that breaks off), then all are told of as they are remembered. Of those whose
-    file was last written to before `since` (Unix seconds) none is read."""
-    shelf, every = _listed(settings, folder)
-    there = remembered_keys(every, settings)
-    every = sorted((one for one in every if one.key in there or one.mtime >= since - _DAY), key=lambda one: one.mtime)
-    unread = [one for one in every if one.key not in there]
-    held: dict[str, SessionSummary] = {}
-    why = why_anew(unread, settings) if unread else ""
-    with Working(f"reading {why}" if why else "reading") as work:
-        files = shelf.figures(unread, Event(), cluster, workers=processors())
-        for done, one in enumerate(files, len(every) - len(unread) + 1):
-            work.say(f"{done:,} of {len(every):,} sessions")
-            # What another machine read is remembered there; what cannot be read is remembered nowhere.
-            if cluster or one.error:
-                held[one.key] = one
-    with Working("writing") as work:
-        for done, (one, told) in enumerate(in_turn(every, settings), 1):
-            work.say(f"{done:,} of {len(every):,} sessions")
-            found = held.pop(one.key, None) or told
-            yield from [found] if found is not None else shelf.figures([one], Event())

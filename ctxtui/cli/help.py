@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from ctxtui.cli import exit_codes
 from ctxtui.cli.commands import EDITS, OLDER, WHY, all_commands, help_text
 from ctxtui.cli.group import imported
-from ctxtui.cli.output import write, write_json
+from ctxtui.cli.output import answer, write
 from ctxtui.core import canonical
 from ctxtui.core.errors import NotFound
 from ctxtui.services.config.config import describe
@@ -88,7 +88,4 @@ def completion(context: click.Context, shell: str, as_json: bool) -> None:
     kind = get_completion_class(shell)
     assert kind is not None  # the three are click's own
     script = kind(context.find_root().command, {}, "ctxtui", "_CTXTUI_COMPLETE").source().rstrip("\n")
-    if as_json:
-        write_json({"shell": shell, "script": script})
-    else:
-        write(script)
+    answer(as_json, {"shell": shell, "script": script}, script)

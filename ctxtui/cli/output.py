@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from operator import attrgetter
 from typing import Any, Final
 
 from ctxtui.cli import progress
@@ -31,17 +30,6 @@ def write_json(fields: Mapping[str, Any]) -> None:
     sys.stdout.write("\n")
 
 
-def members(record: object, names: str) -> dict[str, Any]:
-    """The members of a JSON object that are attributes of `record`, in order: ``"tokens"``; ``"call=number"`` where the
-    attribute has another name; ``"path?"`` is null where it is empty."""
-    fields: dict[str, Any] = {}
-    for word in names.split():
-        name, _, attribute = word.rstrip("?").partition("=")
-        value = attrgetter(attribute or name)(record)
-        fields[name] = value or None if word.endswith("?") else value
-    return fields
-
-
 def _spelled(value: object) -> float | str:
     """A number that a recording spells in its own way, as a number; as its text where no number can hold it."""
     if not isinstance(value, Number):
@@ -54,6 +42,11 @@ def write(text: str) -> None:
     """Print a line of plain text; what a terminal would obey in it is shown instead."""
     progress.wipe()
     sys.stdout.write(f"{text}\n")
+
+
+def answer(as_json: bool, fields: Mapping[str, Any], text: str) -> None:
+    """Print what a command has to say: `fields` as JSON, or `text`."""
+    write_json(fields) if as_json else write(text)
 
 
 def note(text: str) -> None:

@@ -33,7 +33,16 @@ _FIELD: Final = re.compile(
     r"(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-_FENCE: Final = re.compile(r"^[ \t]*(```+)[^\n]*\n(?P<code>.*?)^[ \t]*\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_FENCE: Final = re.compile(
+    r"^(?:[ \t]*(?:[-*+][ \t]+)?[*_]{0,2}[A-Za-z][\w ]{0,20}[*_]{0,2}:[*_]{0,2})?[ \t]*(```+)[^\n`]*\n"
+    r"(?P<code>(?:(?![^\n]*```\w)[^\n]*\n)*?)[ \t]*\1[ \t]*$\n?",
+    re.MULTILINE,
+)
+"""A fenced program. Where another one begins first, the fence before it was never closed."""
+_OPENS: Final = re.compile(r"```+[\w+-]*[ \t]*\n")
+_STATEMENT: Final = re.compile(r"(?:(?:from|import|def|class|async def) \w|@\w)[^\n]*\n")
+"""What a program without a fence begins with."""
+_CLOSES: Final = re.compile(r"^[ \t]*```+[ \t]*$", re.MULTILINE)
 _PAIR: Final = re.compile(
     r"""(?P<name>[A-Za-z_]\w*)["']?[ \t]*[:=][ \t]*"""
     r"""(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)'|(?P<bare>-?[\w.+-]+))"""
@@ -43,6 +52,11 @@ _VALID: Final = ("valid", "is_valid", "success", "ok", "feasible")
 _SAID: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([✓✔])|([✗✘❌])", re.IGNORECASE)
 _PIECE: Final = 1 << 17
 """Characters that are looked through in one step."""
+_PROSE: Final = re.compile(
+    r"(?:\n[ \t]*(?=\n)(?:\n(?!(?:def|class|import|from|for|while|if|return|with|try|except)\b)"
+    r"[A-Z][^\n]{0,400}[a-z] [^\n]{0,400}[.:!?][ \t]*)+)+\s*\Z"
+)
+"""Paragraphs of words at the end of a message."""
 _BLANK: Final = re.compile(r"\n[ \t]*\n")
 
 
@@ -133,6 +147,7 @@ def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | 
     if not fields and not fence and not inline and not _SAID.search(head["rest"]):
         return None
     code, values = TextRange(*fence.span("code")) if fence else None, dict[str, str]()
+    hidden: TextRange | None = None
     if not fields and is_last:
         stop = _paragraph(text, fence.end() if fence else head.end(), stop)
     for field, after in pairwise([*fields, None]):
@@ -140,9 +155,17 @@ def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | 
         end = after.start if after else stop
         if field.name == "code" and not fence:
             code = TextRange(field.value, field.value + len(text[field.value : end].rstrip()))
-        elif after is None and is_last:
-            end = stop = _paragraph(text, field.value, stop)
+        else:
+            program = _answer_in(text, field, end) if field.name in ("reasoning", "error") else None
+            if after is None and is_last:
+                end = stop = _paragraph(text, field.value, stop) if program is None else _beyond(text, program, stop)
+                program = program and TextRange(program.start, min(program.stop, stop))
+            if program is not None and hidden is None:
+                hidden = program
+                values.setdefault(field.name, text[field.value : program.start].partition("```")[0].strip())
         values.setdefault(field.name, text[field.value : end].strip())
+    if hidden is not None and (code is None or code.start == code.stop):
+        code = hidden
     known = inline | dict(_pairs(values.get("metrics", "")))
     error = values.get("error") or _error_in(known)
     return Trial(
@@ -158,6 +181,29 @@ def _trial(text: str, head: re.Match[str], stop: int, is_last: bool) -> Trial | 
     )
 
 
+def _answer_in(text: str, field: _Field, end: int) -> TextRange | None:
+    """The program that a field of words holds: what a model wrote, where nothing could be made of its answer. It begins
+    in the field's first paragraph, and its fence may be open, since such answers are cut off."""
+    start = end - len(text[field.value : end].lstrip())
+    found = _STATEMENT.match(text, start, end)
+    fence = None if found else _OPENS.search(text, start, _paragraph(text, start, end))
+    if found is None and fence is None:
+        return None
+    start = fence.end() if fence else start
+    closed = _CLOSES.search(text, start, end) if fence else None
+    whole = text[start : closed.start() if closed else end].rstrip()
+    return TextRange(start, start + len(whole)) if whole else None
+
+
+def _beyond(text: str, program: TextRange, stop: int) -> int:
+    """Where a message's last trial ends, which ends with `program`: what words follow are none of it."""
+    closed = _CLOSES.match(text, min(stop, program.stop + 1))
+    if closed is not None:
+        return closed.end()
+    words = _PROSE.search(text, program.start, stop)
+    return words.start() if words else stop
+
+
 def _paragraph(text: str, start: int, stop: int) -> int:
     """Where the paragraph ends that holds the character `start`."""
     blank = _BLANK.search(text, start, stop)
@@ -167,7 +213,7 @@ def _paragraph(text: str, start: int, stop: int) -> int:
 def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_Field]) -> bool:
     """Whether the first fence behind a heading is the trial's program: it stands before the fields, or in the one that
     is called so."""
-    before = [field for field in fields if field.start < fence.start()]
+    before = [field for field in fields if field.start <= fence.start()]
     if before:
         return before[-1].name == "code" and not text[before[-1].value : fence.start()].strip()
     return text.count("\n", start, fence.start()) <= 3
@@ -178,7 +224,7 @@ def _fields(text: str, start: int, stop: int, fence: re.Match[str] | None) -> li
     not count."""
     found: list[_Field] = []
     for match in _FIELD.finditer(text, start, stop):
-        if fence and fence.start() <= match.start() < fence.end():
+        if fence and fence.start() < match.start() < fence.end():
             continue
         field = _Field(
             _NAMES[match["key"].lower()], match.start(), match.end(), match["indent"], match["key"][0].isupper()

@@ -12,10 +12,105 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from ctxtui.project.grammars import GRAMMARS, PYTHON, CodeGrammar
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class CodeGrammar(Struct, frozen=True):
+    """A language of tree-sitter: the `package` of its grammar and the `function` there that gives it.
+
+    Kinds of nodes: `whole` are kept as they stand (imports, types, constants), `functions` up to their body,
+    `containers` with what is in their body, `wrappers` are looked into (an export, a decorator).
+    """
+
+    package: str
+    whole: frozenset[str]
+    functions: frozenset[str]
+    function: str = "language"
+    containers: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+
+
+def _script(package: str, function: str = "language") -> CodeGrammar:
+    return CodeGrammar(
+        package, function=function, whole=_WHOLE, functions=_FUNCTIONS, containers=_CLASSES, wrappers=_EXPORTS
+    )
+
+
+_WHOLE: Final = _words(
+    "import_statement lexical_declaration variable_declaration field_definition public_field_definition "
+    "type_alias_declaration function_signature method_signature abstract_method_signature property_signature "
+    "enum_declaration"
+)
+_FUNCTIONS: Final = _words("function_declaration generator_function_declaration method_definition")
+_CLASSES: Final = _words("class_declaration abstract_class_declaration interface_declaration module internal_module")
+_EXPORTS: Final = _words("export_statement ambient_declaration expression_statement")
+
+PYTHON: Final = CodeGrammar(
+    "tree_sitter_python",
+    whole=_words("import_statement import_from_statement future_import_statement assignment type_alias_statement"),
+    functions=_words("function_definition"),
+    containers=_words("class_definition"),
+    wrappers=_words("decorated_definition expression_statement"),
+)
+JAVASCRIPT: Final = _script("tree_sitter_javascript")
+TYPESCRIPT: Final = _script("tree_sitter_typescript", "language_typescript")
+TSX: Final = _script("tree_sitter_typescript", "language_tsx")
+GO: Final = CodeGrammar(
+    "tree_sitter_go",
+    whole=_words("package_clause import_declaration const_declaration var_declaration type_declaration"),
+    functions=_words("function_declaration method_declaration"),
+)
+RUST: Final = CodeGrammar(
+    "tree_sitter_rust",
+    whole=_words(
+        "use_declaration struct_item enum_item union_item type_item const_item static_item function_signature_item "
+        "extern_crate_declaration associated_type"
+    ),
+    functions=_words("function_item macro_definition"),
+    containers=_words("impl_item trait_item mod_item"),
+)
+JAVA: Final = CodeGrammar(
+    "tree_sitter_java",
+    whole=_words("package_declaration import_declaration field_declaration constant_declaration enum_declaration"),
+    functions=_words("method_declaration constructor_declaration"),
+    containers=_words("class_declaration interface_declaration record_declaration"),
+)
+C: Final = CodeGrammar(
+    "tree_sitter_c",
+    whole=_words(
+        "preproc_include preproc_def preproc_function_def declaration type_definition struct_specifier "
+        "enum_specifier union_specifier"
+    ),
+    functions=_words("function_definition"),
+    wrappers=_words("preproc_ifdef preproc_if preproc_else linkage_specification declaration_list"),
+)
+
+GRAMMARS: Final[dict[str, CodeGrammar]] = {
+    ".py": PYTHON,
+    ".pyi": PYTHON,
+    ".js": JAVASCRIPT,
+    ".mjs": JAVASCRIPT,
+    ".cjs": JAVASCRIPT,
+    ".jsx": JAVASCRIPT,
+    ".ts": TYPESCRIPT,
+    ".mts": TYPESCRIPT,
+    ".cts": TYPESCRIPT,
+    ".tsx": TSX,
+    ".go": GO,
+    ".rs": RUST,
+    ".java": JAVA,
+    ".c": C,
+    ".h": C,
+}
+"""By the end of a file's name."""
+
 
 _LINES: Final = 12
 """Lines of a constant or type that are kept."""
@@ -54,13 +149,15 @@ def _one(node: Node, start: int, source: bytes, grammar: CodeGrammar, depth: int
     """The lines of one node; `start` is where it begins with what is wrapped round it (an export, decorators)."""
     body = node.child_by_field_name("body")
     if node.type in grammar.functions:
-        yield _words(source, start, body.start_byte if body is not None else node.end_byte) + (LEFT_OUT if body else "")
+        yield _source_of(source, start, body.start_byte if body is not None else node.end_byte) + (
+            LEFT_OUT if body else ""
+        )
     elif node.type in grammar.containers and depth < _DEEP:
         if body is None:
-            yield _words(source, start, node.end_byte)
+            yield _source_of(source, start, node.end_byte)
             return
         inside = list(_of(body, source, grammar, depth + 1))
-        yield _words(source, start, body.start_byte) + ("" if inside else LEFT_OUT)
+        yield _source_of(source, start, body.start_byte) + ("" if inside else LEFT_OUT)
         yield from inside
     elif node.type in grammar.wrappers:
         for one in node.named_children:
@@ -82,8 +179,8 @@ def _shortened(node: Node, start: int, source: bytes) -> str:
     """A declaration; of a function that a constant holds, what stands before its body."""
     body = next((b for b in map(_body_of_value, node.named_children) if b is not None), None)
     if body is not None:
-        return _words(source, start, body.start_byte) + LEFT_OUT
-    lines = _words(source, start, node.end_byte).split("\n")
+        return _source_of(source, start, body.start_byte) + LEFT_OUT
+    lines = _source_of(source, start, node.end_byte).split("\n")
     return cut("\n".join(lines[:_LINES])) + (LEFT_OUT if len(lines) > _LINES else "")
 
 
@@ -93,7 +190,7 @@ def _body_of_value(declarator: Node) -> Node | None:
     return body if body is not None and body.type == "statement_block" else None
 
 
-def _words(source: bytes, start: int, end: int) -> str:
+def _source_of(source: bytes, start: int, end: int) -> str:
     """The text from `start`, with the blanks that stand before it in its line."""
     line = source.rfind(b"\n", 0, start) + 1
     lead = source[line:start]

@@ -26,8 +26,7 @@ from ctxtui.services.config.policy_registry import policy_of
 from ctxtui.services.counting.labels import rules_in_force
 from ctxtui.services.library.glances import glance
 from ctxtui.services.recordings.body_folder import BESIDE, SETTING
-from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find
-from ctxtui.services.recordings.known_projects import known_projects
+from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find, known_projects
 from ctxtui.store.store import Store
 from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import age
@@ -39,19 +38,9 @@ WARNING: Final = "warning"
 FAILED: Final = "failed"
 
 PACKAGES: Final = (
-    "textual",
-    "click",
-    "msgspec",
-    "tiktoken",
-    "sqlite-utils",
-    "zstandard",
-    "platformdirs",
-    "genai-prices",
-    "tree-sitter",
-    "anthropic",
-    "openai",
-    "aiohttp",
-)
+    "textual", "click", "msgspec", "tiktoken", "sqlite-utils", "zstandard", "platformdirs", "genai-prices",
+    "tree-sitter", "anthropic", "openai", "aiohttp",
+)  # fmt: skip
 
 
 class DoctorFinding(Struct, frozen=True):

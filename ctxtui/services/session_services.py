@@ -13,8 +13,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.counting_worker import CountingWorker
-from ctxtui.services.workers.pricing_worker import PricingWorker
+from ctxtui.services.workers.counting_worker import CountingWorker, PricingWorker
 
 
 class Helpers:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ctxtui.services.recordings.open_by_name import Named
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.session_services import Helpers
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import RecordingEnd
     from ctxtui.services.workers.session_report import Report
 
 T = TypeVar("T")
@@ -53,21 +53,18 @@ class SessionSource:
             return None  # opening it in earnest tells what is wrong
         if found is None:
             return None
-        from ctxtui.services.study.recording_end import RecordingEnd
+        from ctxtui.services.study.thread_study import RecordingEnd
 
         return RecordingEnd(found, self.settings)
 
     def _end(self) -> Session | None:
-        from ctxtui.services.recordings.tail_preview import ending, stored_ending
+        from ctxtui.services.recordings.tail_preview import ending
 
         path: Path | None = Path(self.name)
         if self.name == "-" or (path is not None and path.is_dir()):
             return None
         if path is not None and not path.is_file():
-            named = self._named()
-            if named.stored:
-                return stored_ending(named.stored, self.settings)
-            path = named.path
+            path = self._named().path
         return ending(path) if path is not None else None
 
     def _named(self) -> Named:

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rich.console import RenderableType
 from textual import events
@@ -24,8 +24,7 @@ from ctxtui.tui.commands import EVERYWHERE, Command, bindings
 from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.dialogs.hover import Hover
-from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
-from ctxtui.tui.screen_roles import Aims, GivesWay, MayHold, MayStay, TakesEdits, TakesNote
+from ctxtui.tui.messages import Aim, GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
 from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.terminal import TerminalDriver
 from ctxtui.tui.theme.theme import dress, native_colours
@@ -33,7 +32,58 @@ from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.still import hears_keys
 
 if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
     from ctxtui.services.workers.index_worker import Filler
+
+
+@runtime_checkable
+class MayStay(Protocol):
+    """A screen that may not be left at once."""
+
+    def may_quit(self, leave: Callable[[], None]) -> bool:
+        """Whether the program may end now; asks the user otherwise, and calls `leave` where that is the answer."""
+
+
+@runtime_checkable
+class MayHold(Protocol):
+    """A screen on which something would be lost if it was closed."""
+
+    def may_close(self, close: Callable[[], None]) -> bool:
+        """Whether it may be closed now; asks the user otherwise, and calls `close` where that is the answer."""
+
+
+@runtime_checkable
+class Aims(Protocol):
+    """A screen that can be told where to stand."""
+
+    aim: Aim | None
+
+
+@runtime_checkable
+class GivesWay(Protocol):
+    """A screen whose work in the background halts while a key is answered."""
+
+    def give_way(self) -> None:
+        """A key came: halt, for a moment at most."""
+
+    def answered(self) -> None:
+        """What the key does is done: the halt ends with its frame."""
+
+
+@runtime_checkable
+class TakesNote(Protocol):
+    """A screen that says something when its session is there."""
+
+    note: str
+
+
+@runtime_checkable
+class TakesEdits(Protocol):
+    """A screen that can be given edits of its context."""
+
+    def bring(self, edits: Sequence[Edit]) -> None:
+        """Apply these, as soon as the context is there."""
+
 
 MakeScreen = Callable[[], Screen[Any]]
 _THREADS = 128

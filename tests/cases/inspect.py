@@ -17,8 +17,8 @@ from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.services.study.recording_end import RecordingEnd
 from ctxtui.services.study.study import Study
+from ctxtui.services.study.thread_study import RecordingEnd
 from ctxtui.services.workers.session_report import Report
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.inspector.screen import InspectorScreen

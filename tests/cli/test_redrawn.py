@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from ctxtui.cli.output import write
-from ctxtui.cli.redrawn import Redrawn, redrawn
+from ctxtui.cli.progress import Redrawn, redrawn
 
 
 class Screen(io.StringIO):

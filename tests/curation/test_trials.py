@@ -107,6 +107,34 @@ def test_the_message_that_the_document_prints() -> None:
     ]
 
 
+LONG = 'import numpy as np\n\n\ndef pack():\n    """Reasoning: none."""\n\n    return 0\n' + "x = [1, 2]\n" * 60
+ANSWERS = {
+    "cut off": f"```python\n{LONG}",
+    "closed": f"```python\n{LONG}```\n",
+    "without a fence": LONG,
+    "on the next line": f"\n{LONG}",
+    "behind words": f"I pack rows.\n```py\n{LONG}```\nIt may fail.\n",
+    "words alone": "I would pack rows. " * 60 + "\n",
+}
+"""What a trial's answer looks like that no program could be made of: it stands where the reasoning would."""
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("tail", ["", "\n\nSpawn the next children now, please.\nEach needs a prompt.\n"])
+@pytest.mark.parametrize("count", [2, 7])
+def test_a_failed_trial_keeps_no_program_in_its_reasoning(answer: str, tail: str, count: int) -> None:
+    good = f"  - candidate 4.0:\n    Code: {LONG}    Metrics: {{'valid': True, 'score': 1.5}}\n    Reasoning: \n"
+    failed = [
+        f"  - candidate 4.{n}:\n    Code: \n    Metrics: {{}}\n    Reasoning: {ANSWERS[answer]}"
+        for n in range(1, count)
+    ]
+    (text,), outside = sent(body(f"Generation 4.\n\nResults:\n{good}{''.join(failed)}{tail}"), "externalize_large")
+    assert len(text) < 300 * count + len(tail) + 40 and text.rstrip().endswith(tail.strip() or "")
+    assert text.count("candidate 4.") == count and "[1, 2]" not in text
+    if answer != "words alone":
+        assert all(outside[f"CODE_CANDIDATE_4_{n}"].strip() == LONG.strip() for n in range(count))
+
+
 def generations(spelling: str, count: int) -> Json:
     """A search of so many generations."""
     messages: list[Any] = [{"role": "user", "content": "Begin generation 0."}]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.project.grammars import GRAMMARS
-from ctxtui.project.signatures import signatures
+from ctxtui.project.signatures import GRAMMARS, signatures
 
 CASES = {
     "a.py": (

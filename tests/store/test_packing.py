@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 import zstandard
 from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ctxtui.core import block
@@ -23,7 +21,6 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.store import block_codec
 from ctxtui.store.block_codec import Packer, Unpacker, preview
-from ctxtui.store.sessions.write import USABLE, WINDOW, filling_order, on_leaf
 from ctxtui.store.store import Store
 from tests.corpus import ROOT as CHECKOUT
 from tests.store.builders import BLOCKS, FILE, LEXICON, state, talk
@@ -99,30 +96,6 @@ def test_a_preview_says_what_the_block_says() -> None:
     assert preview(block.text("a\n\n\tb \u202e c")) == "a b c"
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 400_000}}
     assert preview(block.of(image)).startswith('{"type":"image"')
-
-
-@given(st.lists(st.integers(20, 20_000), max_size=400))
-def test_rows_are_reordered_within_their_window_only(payloads: list[int]) -> None:
-    order = filling_order(payloads)
-    assert sorted(order) == list(range(len(payloads)))
-    assert all(place // WINDOW == index // WINDOW for place, index in enumerate(order))
-    assert all(on_leaf(payload) <= USABLE for payload in payloads)
-
-
-def test_the_order_fills_pages() -> None:
-    r = random.Random(1)
-    payloads = [100 + int(r.expovariate(1 / 900)) for _ in range(2000)]
-    assert pages(payloads, filling_order(payloads)) < 0.87 * pages(payloads, list(range(2000)))
-
-
-def pages(payloads: list[int], order: list[int]) -> int:
-    """Leaf pages that rows take when they are inserted in this order."""
-    count, room = 1, USABLE
-    for index in order:
-        if on_leaf(payloads[index]) > room:
-            count, room = count + 1, USABLE
-        room -= on_leaf(payloads[index])
-    return count
 
 
 def test_a_session_takes_little_room(tmp_path: Path) -> None:

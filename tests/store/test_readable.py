@@ -16,7 +16,7 @@ from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.session import CallSeen
 from ctxtui.store.fulltext import Unit
-from ctxtui.store.schema.sql_views import VIEWS
+from ctxtui.store.schema.tables import VIEWS
 from ctxtui.store.store import Store
 from tests.corpus import ROOT
 from tests.store.builders import FILE, named, state, talk

@@ -27,8 +27,8 @@ from ctxtui.tui.chat.screen import ChatScreen
 from ctxtui.tui.commands import EVERYWHERE, Command
 from ctxtui.tui.commands.everywhere import Explain, Help, OpenPalette, Quit
 from ctxtui.tui.dialog import Dialog
+from ctxtui.tui.home.panels import SessionList
 from ctxtui.tui.home.screen import HomeScreen
-from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.inspector.commands import Home, PageBlock, ShowTips
 from ctxtui.tui.inspector.controllers.policies import OpenLab
 from ctxtui.tui.inspector.screen import InspectorScreen, SessionScreen

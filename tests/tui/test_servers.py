@@ -11,8 +11,7 @@ from textual.app import App
 
 from ctxtui.services.config.mcp_servers import parse_server
 from ctxtui.services.mcp.connection import ServerState
-from ctxtui.tui.chat.server_log import ServerLogScreen
-from ctxtui.tui.chat.servers import ServersController
+from ctxtui.tui.chat.servers import ServerLogScreen, ServersController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.theme.theme import dress
 from tests.services.chatting import answer, provider, text, use

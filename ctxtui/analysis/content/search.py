@@ -8,13 +8,12 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.block import HEADER, Block
-from ctxtui.core.block_content import BlockContent, arguments_value, read, read_value
+from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
-from ctxtui.wire.codec import long_json
 
 VERSION: Final = 1
 """Raised when `words_of` gives other words: what was indexed before is then indexed anew."""
@@ -33,9 +32,7 @@ def words_of(block: Block) -> str:
     ciphers; "" for a message's header."""
     if block.kind == HEADER:
         return ""
-    if len(block.body) <= long_json.LONG:
-        return words_of_reading(read(block), block.kind)
-    return words_of_reading(read_value(block.kind, long_json.loads(block.body)), block.kind)
+    return words_of_reading(read(block), block.kind)
 
 
 def words_of_reading(got: BlockContent, kind: str) -> str:

@@ -194,6 +194,8 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     dead_digests: tuple[str, ...] = ()
     """The digests of the dead results, in their order."""
+    since: CallSize | None = None
+    """The context with what came after the last call and was not sent yet; None where nothing did."""
 
     @property
     def carry(self) -> int:
@@ -203,7 +205,12 @@ class Growth(Struct, frozen=True, kw_only=True):
     @property
     def by_phase(self) -> list[list[GrownPart]]:
         """What grew in each phase, most first."""
-        return [grew_in(self.calls, phase) for phase in self.phases]
+        return [grew_in(self.contexts, phase) for phase in self.phases]
+
+    @property
+    def contexts(self) -> tuple[CallSize, ...]:
+        """The contexts of all calls, and the one that is still to be sent."""
+        return self.calls if self.since is None else (*self.calls, self.since)
 
 
 def parts_of(got: CallFigures) -> dict[str, int]:
@@ -259,10 +266,17 @@ def grew_in(every: Sequence[CallSize], phase: Phase) -> list[GrownPart]:
 
 
 def growth(
-    book: Book, thread: ThreadCosts, phases: Iterable[Phase], rule: str, twice: int = 0, *, priced: bool = True
+    book: Book,
+    thread: ThreadCosts,
+    phases: Iterable[Phase],
+    rule: str,
+    twice: int = 0,
+    *,
+    priced: bool = True,
+    since: Call | None = None,
 ) -> Growth:
     """The growth of one thread of a counted book; `twice` are the tokens of its last context that stand there twice,
-    and without a price (`priced`) no cost is told."""
+    without a price (`priced`) no cost is told, and `since` is the call that is still to be made."""
     every = tuple(sizes(book, thread.calls))
     first, last = stretch_of(every)
     found = every[first - 1 : last] if every else ()
@@ -284,6 +298,7 @@ def growth(
         dead_usd=usd,
         dead_digests=tuple(thread.tree[one.node].block.digest for one in dead.dead),
         lacks=tuple(_lacking(thread.calls, len(found), priced=priced)),
+        since=sizes(book, [*thread.calls, since])[-1] if since is not None else None,
     )
 
 

@@ -143,7 +143,7 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
                 before=sizes[start.call - 2] if start.call > 1 else 0,
                 end=there[-1],
                 peak=max(there),
-                sent=sum(there),
+                sent=sum(size for call, size in zip(mine, there, strict=True) if call.id),
                 answered=sum(call.output for call in mine),
                 usd=None if spent.at_least else least,
                 least=least,

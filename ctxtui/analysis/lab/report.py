@@ -180,6 +180,8 @@ def _notes(
         yield f"{_many(left_out, 'call')} as recorded in every row: no report, or no context on record"
     if off is None:
         yield "no usage is reported: contexts are counted, and there is nothing to hold them against"
+        if any(call.output for call in first.calls):
+            yield "answers count as what is recorded of them: thinking that is not on record cost more"
     else:
         yield from deviations(bench.book, calls, first.calls)
     if len(calls) == 1:
@@ -215,7 +217,7 @@ def _money_notes(runs: Sequence[VariantRun]) -> Iterator[str]:
         return
     first = next(run for run in runs if run.usd is None)
     if any(call.output is None for call in first.calls):
-        yield "cost is not told: how long the answers were is not reported"
+        yield "cost is not told: no answer is recorded, and none reported"
     elif any(call.read is None for call in first.calls):
         yield "cost is not told: it goes by what is read and written"
     else:

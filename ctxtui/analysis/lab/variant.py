@@ -43,7 +43,8 @@ class Variant(Struct, frozen=True, kw_only=True):
 class VariantCall(Struct, frozen=True, kw_only=True):
     """One call under a variant, in tokens. `id` is the recorded call's, `number` counts the calls of the session from
     1, `head` is the node of its context. `read`, `write` and `fresh` add up to `context`; None where no cache can be
-    simulated, and `usage` has them by the lifetime of what is written. `output` is as recorded (None: not reported),
+    simulated, and `usage` has them by the lifetime of what is written. `output` is as reported, or what is
+    recorded of the answer (None: neither),
     `usd` None where no price is known. `less` are the tokens that edits took of what the recorded call read, of what it
     wrote and of neither. `rewrites`: it does not go on from the call before it in its thread. `over`: more than the
     usable window."""

@@ -28,7 +28,7 @@ from ctxtui.cache.prompt import prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block, text
-from ctxtui.core.call import WINDOW, Call, answer_items
+from ctxtui.core.call import WINDOW, Call, answer_items, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import Edit, in_force
 from ctxtui.core.tree import ROOT
@@ -307,7 +307,7 @@ class VariantPass:
         total = max(0, self._counted(model, here.head, here.head) - self._gone(step, model, here) + hidden)
         outcome = self._outcome(step, call, here, hidden, total)
         recorded = step.call.usage
-        output = recorded.output if recorded is not None else None
+        output = recorded.output if recorded is not None else self._answer(call, model)
         usage = outcome.usage(output or 0) if outcome is not None else None
         before = self._heads.get(call.thread, ROOT)
         self._heads[call.thread] = here.head
@@ -342,6 +342,11 @@ class VariantPass:
         own = self._counted(model, call.sent_head, call.sent_head)
         whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
         return found[0], found[1] - found[0], whole - found[1]
+
+    def _answer(self, call: Call, model: str) -> int | None:
+        """Tokens of what is recorded of an answer without a report; None where nothing is."""
+        nodes = answer_path(self._tree, call)
+        return sum(self._book.own(model, node) for node in nodes) if nodes else None
 
     def _counted(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""

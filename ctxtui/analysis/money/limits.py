@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
+from ctxtui.analysis.call_choice import all_unsent
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -129,10 +130,10 @@ def figures_of(session: Session, bill: Bill, largest: int | None, most: float | 
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that any call sent, or will send where there are no calls: what the model reads
-    as words or arguments."""
+    """Characters of the longest block that any call sent or the next one will send: what the model reads as words or
+    arguments."""
     tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
-    heads = [call.sent_head for call in list(session.calls.values())]
+    heads = [call.sent_head for call in [*session.calls.values(), *all_unsent(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
         while node not in sent:
             sent.add(node)

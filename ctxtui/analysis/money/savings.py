@@ -19,6 +19,9 @@ from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
+from ctxtui.core.edit_kinds import COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE
+from ctxtui.curation.context import Context
+from ctxtui.curation.policies.search import Remedy
 from ctxtui.pricing.rates import Rates
 
 _CALL, _TOOLS = INDEX["tool_call"], INDEX["tools"]
@@ -241,3 +244,24 @@ class Cure(Struct, frozen=True, kw_only=True):
     count: int = 0
     tokens: int = 0
     names: tuple[str, ...] = ()
+
+
+POLICY: Final = "policy"
+"""The kind of these cures; its `names` are the policy and its risk."""
+_AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
+"""Kinds of edits that can be made when a block enters, so that nothing is ever written again for them."""
+
+
+def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: CallCharge) -> Cure | None:
+    """What `found`, a single policy, would have saved of what the blocks of `context` cost, had each been edited as it
+    entered; None for two policies, and for edits of what stands there already."""
+    if len(found.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in found.edits):
+        return None
+    freed = {}
+    for position, less in found.saved.items():
+        # A block may count less in the thread's weights than in the request's; more than all of it never goes.
+        own = thread.running.own(context.nodes[position])
+        if own:
+            freed[context.nodes[position]] = min(less, own)
+    names = (found.names[0], found.risk.words)
+    return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 from msgspec import Struct, field
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
+from ctxtui.analysis.content.agreement import Agreement, agreements, load_bearing, spread
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.usage import Usage
@@ -30,6 +29,7 @@ from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.lab.variants import policy_named
+from ctxtui.services.members import members
 from ctxtui.views.lists.resend import agreement_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -71,25 +71,15 @@ def agree(
 ) -> None:
     """Does it still work?"""
     config = config_of(context)
-    wanted = [*_policies(policies), *_models(models)]
+    known = every_policy()
+    # As the lab reads them: with settings behind the name.
+    wanted = [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in policies]
+    wanted += [WantedVariant(name=name, model=name) for name in models]
     asked = AgreeOptions(
         calls=calls, budget=budget_usd, wanted=tuple(wanted), left_out=leave_out, base_url=base_url, thread=thread
     )
     found = agreed(name, asked, config)
-    if as_json:
-        write_json(fields(found))
-    else:
-        _print(found, config.settings.glyphs)
-
-
-def _policies(names: Sequence[str]) -> list[WantedVariant]:
-    known = every_policy()
-    # As the lab reads them: with settings behind the name.
-    return [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in names]
-
-
-def _models(names: Sequence[str]) -> list[WantedVariant]:
-    return [WantedVariant(name=name, model=name) for name in names]
+    write_json(agreed_json(found)) if as_json else _print(found, config.settings.glyphs)
 
 
 class AgreeOptions(Struct, frozen=True, kw_only=True, dict=True):
@@ -172,32 +162,31 @@ async def _partner(model: str, base_url: str, config: Config) -> ChatModel:
     return await choose_model(wish, config, os.environ)
 
 
-def fields(one: Agreed) -> dict[str, Any]:
+def agreed_json(one: Agreed) -> dict[str, Any]:
     """The members of ``agree --json``."""
     return {
         "session": one.session,
         "model": one.model,
         "calls": list(one.calls),
         **members(one, "requests=quote.requests refused=quote.refused quote_usd=quote.usd"),
-        "variants": [_fields(each) for each in one.variants],
+        "variants": [_agreement_json(each) for each in one.variants],
         "unchanged_by": list(one.idle),
-        "left_out": [{**_fields(each), "tokens": one.weights[each.variant]} for each in one.blocks],
+        "left_out": [{**_agreement_json(each), "tokens": one.weights[each.variant]} for each in one.blocks],
     }
 
 
-def _fields(one: Agreement) -> dict[str, Any]:
+def _agreement_json(one: Agreement) -> dict[str, Any]:
     return {
         "variant": one.variant,
-        "same_tools": _share(one.tools),
-        "same_calls": _share(one.calls),
+        "same_tools": members(one.tools, _SHARE),
+        "same_calls": members(one.calls, _SHARE),
         "lost_calls": list(one.lost),
         "won_calls": list(one.won),
         **members(one, "failed usd verdict"),
     }
 
 
-def _share(one: Share) -> dict[str, float | int | None]:
-    return members(one, "hits of share low high")
+_SHARE: Final = "hits of share low high"
 
 
 def _print(one: Agreed, glyphs: str) -> None:

@@ -15,23 +15,22 @@ from ctxtui.cli import exit_codes
 from ctxtui.cli.agent.serve import serve
 from ctxtui.cli.all_sessions import Age, known_sessions
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, note, write, write_json
+from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
 from ctxtui.services.chat.model_choice import USUAL, makers
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.declared_mcp_servers import servers
-from ctxtui.services.config.mcp_servers import McpServer
+from ctxtui.services.config.mcp_servers import McpServer, servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.services.mcp.definition_size import DefinitionSizes, listed_in, sizes
-from ctxtui.services.mcp.server_leave import ServerLeave
-from ctxtui.services.mcp.server_pool import ServerPool
+from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import tool_ledger as view
 from ctxtui.views.text.safe_text import one_line
@@ -71,7 +70,7 @@ def list_(context: click.Context, as_json: bool) -> None:
     """The servers that are configured here, and whether they may start. Nothing is started."""
     found, leave = _configured(config_of(context))
     if as_json:
-        write_json({"servers": [_fields(one, leave) for one in found]})
+        write_json({"servers": [_server_json(one, leave) for one in found]})
         return
     if not found:
         note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
@@ -97,7 +96,7 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
         else:
             note(f"{server.name} is your own ({server.place}): it needs no leave")
     if as_json:
-        write_json({"servers": [_fields(server, leave) for server in servers]})
+        write_json({"servers": [_server_json(server, leave) for server in servers]})
 
 
 @mcp.command("size")
@@ -123,10 +122,7 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
     with counter_with_memory(config.settings) as counter:
         found = sizes(definitions, model, dialect, config.settings, counter)
     over = most is not None and found.tokens > most
-    if as_json:
-        write_json(_size_fields(found, what, most))
-    else:
-        _print(found)
+    write_json(_sizes_json(found, what, most)) if as_json else _print(found)
     if over:
         note(f"{found.tokens:,} tokens are more than {most:,}")
     return exit_codes.FAILED.number if over else exit_codes.OK.number
@@ -169,7 +165,7 @@ def _named(found: Sequence[McpServer], name: str) -> McpServer:
     return server
 
 
-def _fields(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
+def _server_json(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
     return {
         "name": one.name,
         "transport": "sse" if one.sse else "http" if one.url else "stdio",
@@ -181,7 +177,7 @@ def _fields(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
     }
 
 
-def _size_fields(found: DefinitionSizes, what: str, most: int | None) -> dict[str, Any]:
+def _sizes_json(found: DefinitionSizes, what: str, most: int | None) -> dict[str, Any]:
     tools = [
         {"name": t.name, "tokens": round(t.tokens), "slack": round(t.slack), "bytes": t.bytes} for t in found.tools
     ]
@@ -218,7 +214,7 @@ def tell(settings: Settings, folder: Path | None, since: float | None, by: str, 
                 "sessions": found.sessions,
                 "sessions_without_definitions": found.unrecorded,
                 "since_seconds": since,
-                "servers": [_server_fields(one, tools=by == TOOL) for one in servers],
+                "servers": [_ledger_json(one, tools=by == TOOL) for one in servers],
                 "failed": [{"file": one.path, "error": one.error} for one in failed],
             }
         )
@@ -240,12 +236,12 @@ def _print_ledger(
         note("no session has a tool of an MCP server; --all lists every tool")
 
 
-def _server_fields(one: LedgerServer, *, tools: bool) -> dict[str, Any]:
+def _ledger_json(one: LedgerServer, *, tools: bool) -> dict[str, Any]:
     own: dict[str, Any] = {"name": one.name or None, "mcp": one.mcp, "tool_count": len(one.tools), **_figures(one)}
-    return {**own, "tools": [_tool_fields(tool) for tool in one.tools]} if tools else own
+    return {**own, "tools": [_tool_json(tool) for tool in one.tools]} if tools else own
 
 
-def _tool_fields(one: LedgerTool) -> dict[str, Any]:
+def _tool_json(one: LedgerTool) -> dict[str, Any]:
     seen = members(one, "sessions used_in sessions_without_definition=unrecorded")
     return {"name": one.name or None, "state": one.state, **seen, **_figures(one)}
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
-from ctxtui.cli.output import members, note, write, write_json
+from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.cli.progress import counting
 from ctxtui.core import canonical
@@ -33,6 +33,7 @@ from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text
@@ -97,10 +98,14 @@ def curate(
         raise click.UsageError(AWAITING, context)
     settings = config_of(context).settings
     steps = chosen_steps(policies, given)
-    edits = _edits(edits_file)
+    if edits_file is not None and not edits_file.is_file():
+        raise NotFound("no such file", place=str(edits_file))
+    edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
     loaded = opened(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
-    stand = _applied(loaded, choose(loaded.session, thread, number or 0), settings) if flags["applied"] else ()
+    stand = applied_edits(loaded, settings, choose(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    if flags["applied"] and not stand:
+        note("no edit is applied: `a` in the inspector applies what is staged")
     found = curated_from(
         loaded,
         (thread, number or 0),
@@ -116,7 +121,7 @@ def curate(
 
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
-        told = fields(found, out.lost, out.violations, out.data, form or found.form)
+        told = curation_json(found, out.lost, out.violations, out.data, form or found.form)
         write_json({**told, "resume": resume_of(form or "", out, output)})
     elif out.data and not _on_screen(output):
         write_request(out.data, output)
@@ -178,23 +183,6 @@ def curated_from(
         )
 
 
-def _applied(loaded: Loaded, chosen: ChosenCall, settings: Any) -> tuple[Edit, ...]:
-    """The edits that were applied on the screen."""
-    found = applied_edits(loaded, settings, chosen)
-    if not found:
-        note("no edit is applied: `a` in the inspector applies what is staged")
-    return found
-
-
-def _edits(path: Path | None) -> list[Edit]:
-    if path is None:
-        return []
-
-    if not path.is_file():
-        raise NotFound("no such file", place=str(path))
-    return loads(path.read_bytes(), f"{path}:")
-
-
 def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool) -> tuple[Written, Path | None]:
     """What is written (nothing, if `dry`), and where it goes."""
     if dry and (found.applied.refused or form in (OWN, *RESUMED)):
@@ -203,7 +191,7 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     if out.name:
         if TARGETS[form].beside:
             note(f"the file's name must be {out.name}")
-        output = placed(output, out) if output is not None else None
+        output = placed(output, out, None if dry else loaded.path) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, place_of(out, output))}")
     return (replace(out, data=b"") if dry else out), output
@@ -278,7 +266,7 @@ def _moment(moment: ApplyMoment) -> str:
     return f"{moment.name:<12}{once:>10}{later:>10}{back if moment.once is not None else '?':>12}"
 
 
-def fields(
+def curation_json(
     found: Curation, lost: Sequence[str], violations: Sequence[Violation], data: bytes, form: str
 ) -> dict[str, Any]:
     """Everything, as JSON."""

@@ -8,9 +8,9 @@ from typing import Final
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.cli.agent.relay_options import otlp_options
-from ctxtui.cli.all_sessions import Age, sessions_in_turn
+from ctxtui.cli.all_sessions import Age, known_sessions
 from ctxtui.cli.context import CALL_OPTION, FORCE_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write_json
@@ -18,7 +18,7 @@ from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.attach.otlp import Exporter
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.edited_context import OWN, RESUMED
+from ctxtui.services.editing.edited_context import OWN, RESUMED, Written
 from ctxtui.services.editing.exporting import (
     FORMS,
     Exported,
@@ -27,10 +27,8 @@ from ctxtui.services.editing.exporting import (
     resume_of,
     resumed,
 )
-from ctxtui.services.library.parquet import ParquetFolder
-from ctxtui.services.library.tables import TableRows
-from ctxtui.views.model.call_owners import CallOwners
-from ctxtui.views.model.session_summary import SessionSummary
+from ctxtui.services.library.tables import ParquetFolder, table_rows
+from ctxtui.services.recordings.recording import Loaded
 
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
@@ -81,37 +79,46 @@ def export(
 ) -> None:
     """Write one context as a request body, or a session as JSONL."""
     output = None if output == Path("-") else output
+    settings = config_of(context).settings
     if otlp:
         if output is not None or number is not None or thread:
             raise click.UsageError("--otlp sends a whole session: it goes with no file and no call", context)
-        _send(config_of(context).settings, name, otlp, otlp_content, as_json=as_json)
-        return
-    if form == PARQUET or since is not None or cluster:
-        _refuse_without_folder(context, form, output, number, thread)
-        assert output is not None
-        _tables(config_of(context).settings, name, output, cluster, since, replace=force, as_json=as_json)
-        return
-    if as_json and output is None:
+        _send(settings, name, otlp, otlp_content, as_json=as_json)
+    elif form == PARQUET or since is not None or cluster:
+        if form != PARQUET:
+            raise click.UsageError("--since and --cluster go with --to parquet", context)
+        if output is None or number is not None or thread:
+            raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
+        _write_tables(settings, name, output, cluster, since, replace=force, as_json=as_json)
+    elif as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
-    loaded = opened(name, config_of(context).settings)
-    chosen = choose(loaded.session, thread, number or 0)
-    resume = None
-    if form in RESUMED:
-        out = resumed(loaded, chosen, form)
-        made = Exported(out.data, out.lost)
-        output = placed(output, out) if output is not None else None
-        resume = resume_of(form, out, output)
     else:
-        made = exported(loaded.session, form, chosen)
+        loaded = opened(name, settings)
+        chosen = choose(loaded.session, thread, number or 0)
+        _write_one(loaded, chosen, form, output, replace=force, as_json=as_json)
+
+
+def _write_one(
+    loaded: Loaded, chosen: ChosenCall, form: str, output: Path | None, *, replace: bool, as_json: bool
+) -> None:
+    """Write the context of the `chosen` call as a request body, a session that its tool resumes behind it, or the whole
+    session in ctxtui's own format."""
+    written: Written | Exported
+    if form in RESUMED:
+        written = resumed(loaded, chosen, form)
+        output = placed(output, written, loaded.path) if output is not None else None
+        resume = resume_of(form, written, output)
+    else:
+        written, resume = exported(loaded.session, form, chosen), None
     if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
         raise CtxtuiError("a recording is never written to", place=str(output), way_out="choose another name")
-    emit(made.data, output, replace=force)
+    emit(written.data, output, replace=replace)
     if as_json:
-        fields = {"path": str(output), "format": form, "bytes": len(made.data), "lost": list(made.lost)}
+        fields = {"path": str(output), "format": form, "bytes": len(written.data), "lost": list(written.lost)}
         write_json({**fields, "call": None if form == OWN else chosen.number, "resume": resume})
     if resume is not None:
         note(f"to resume it: {resume['command']}")
-    for line in made.lost:
+    for line in written.lost:
         note(f"not carried over: {line}")
 
 
@@ -130,35 +137,18 @@ def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bo
         note(f"{exporter.sent:,} calls sent to {exporter.url}")
 
 
-def _refuse_without_folder(
-    context: click.Context, form: str, output: Path | None, number: int | None, thread: str
-) -> None:
-    """Raises `click.UsageError` where tables are asked for with what is not about them."""
-    if form != PARQUET:
-        raise click.UsageError("--since and --cluster go with --to parquet", context)
-    if output is None or number is not None or thread:
-        raise click.UsageError("--to parquet writes whole sessions: it needs -o FOLDER, and no call", context)
-
-
-def _tables(
+def _write_tables(
     settings: Settings, name: str, folder: Path, cluster: str, since: float | None, *, replace: bool, as_json: bool
 ) -> None:
     """Write the tables of all sessions that `name` stands for into `folder`."""
     if name != EVERY and not Path(name).exists():
         raise NotFound("there is no such file or folder", place=name, way_out="name one, or all of your sessions")
     beginning = time.time() - since if since is not None else 0.0
-    failed: list[SessionSummary] = []
-    asked = settings, None if name == EVERY else Path(name), cluster, beginning
-    owners = CallOwners()
-    made = TableRows(owners, beginning)
     with ParquetFolder(folder, replace=replace) as out:
-        for one in sessions_in_turn(*asked):
-            owners.put(one.key, one.spent)
-        for one in sessions_in_turn(*asked):
-            if one.error:
-                failed.append(one)
-            else:
-                out.add(made.of(one))
+        known = known_sessions(settings, None if name == EVERY else Path(name), cluster, beginning)
+        failed = [one for one in known if one.error]
+        for rows in table_rows(known, beginning):
+            out.add(rows)
     if as_json:
         written = {table: str(file) for table, file in out.files.items()}
         errors = [{"file": one.path, "error": one.error} for one in failed]

@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import members, note, write, write_json
+from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.pins import SETTINGS, as_text, command, hooked, install, pinned, settings_of
+from ctxtui.services.members import members
 from ctxtui.views.text import safe_text
 
 

@@ -10,13 +10,14 @@ import click
 
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.curate import curated_from, made, write_request
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.editing.edited_context import resumed_by
 from ctxtui.services.editing.repair import Diagnosis, diagnosed, line_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text.safe_text import one_line
 
@@ -50,19 +51,15 @@ def repair(
     """Mend a session that its provider refuses."""
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    found = diagnosed(loaded.session, table_for(settings).card(_model(loaded)), thread=thread, error=error)
+    found = diagnosed(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
     for line in _lines(found, loaded):
         note(line)
     if flags["as_json"]:
-        write_json(_fields(found, loaded))
+        write_json(_diagnosis_json(found, loaded))
     elif found.mended.edits and not flags["dry_run"] and output is None and sys.stdout.isatty():
         note("nothing is written yet: -o . writes the mended session here, a pipe takes it")
     elif found.mended.edits and not flags["dry_run"]:
         _write(found, loaded, form, output, settings)
-
-
-def _model(loaded: Loaded) -> str:
-    return loaded.session.model
 
 
 def _lines(found: Diagnosis, loaded: Loaded) -> list[str]:
@@ -91,7 +88,7 @@ def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
     return f"{words}, block {fault.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
 
 
-def _fields(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
+def _diagnosis_json(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     def fault(one: PlacedViolation) -> dict[str, Any]:
         known = one.position >= 0
         return {

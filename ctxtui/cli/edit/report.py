@@ -11,8 +11,8 @@ from msgspec import to_builtins
 from ctxtui.cli.context import FORCE_OPTION, THREAD_OPTION, SessionName, config_of
 from ctxtui.cli.edit.share import emit, mask_option, masker_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.inspect.growth import fields as growth_fields
-from ctxtui.cli.money.findings import fields as finding_fields
+from ctxtui.cli.inspect.growth import growth_json
+from ctxtui.cli.money.findings import findings_json
 from ctxtui.cli.output import note, note_failed, refuse, write, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
@@ -83,8 +83,8 @@ def report(
     if not found:
         return refuse(failed[0][1], as_json=as_json)
     if as_json:
-        names_of = every if len(every) == len(found) else [one.title for one in found]
-        write_json({"sessions": [_fields(one, masker.text(name)) for one, name in zip(found, names_of, strict=True)]})
+        labels = every if len(every) == len(found) else [one.title for one in found]
+        write_json({"sessions": [_session_json(*each) for each in zip(found, map(masker.text, labels), strict=True)]})
     elif html is None:
         _print(found, settings, every)
     else:
@@ -92,8 +92,8 @@ def report(
     return note_failed(failed)
 
 
-def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
-    found = finding_fields(one.found, name)
+def _session_json(one: ReportedSession, name: str) -> dict[str, Any]:
+    found = findings_json(one.found, name)
     # Edits hold words of the session (paths, headings): `ctxtui findings` has them.
     found["findings"] = [{key: value for key, value in each.items() if key != "edits"} for each in found["findings"]]
     return {
@@ -103,7 +103,7 @@ def _fields(one: ReportedSession, name: str) -> dict[str, Any]:
         "cost_usd": None if one.partial else one.usd,
         "cost_usd_at_least": one.usd,
         "parts": [{"name": part, "usd": usd, "tokens": tokens} for part, usd, tokens in one.parts],
-        "growth": growth_fields(one.growth),
+        "growth": growth_json(one.growth),
         "findings": found,
         "heaviest": [to_builtins(block) for block in one.blocks],
     }

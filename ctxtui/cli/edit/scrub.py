@@ -8,7 +8,7 @@ import click
 
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.edit.share import mask_option, masker_of
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import answer, note, shown
 from ctxtui.cli.progress import Working
 from ctxtui.curation.masking import summarize_report
 from ctxtui.services.config.paths import database
@@ -43,8 +43,5 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
         copy = scrubbed(session, new or masker.word(f"{session.about.id or 'session'}-scrubbed"), masker)
         id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
         store.tag(id_, (MASKED,))
-    if as_json:
-        write_json({"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)})
-    else:
-        write(shown(id_))
+    answer(as_json, {"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)}, shown(id_))
     note(f"masked ({mask}): {summarize_report(masker.report)}")

@@ -13,7 +13,7 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
-from ctxtui.cli.edit.curate import curated_from, fields, lines
+from ctxtui.cli.edit.curate import curated_from, curation_json, lines
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
@@ -72,13 +72,10 @@ def stage(
     left, made = desk.stage(asked, author) if asked else ([], 0)
     gone = desk.take_back(author) if take_back else 0
     if made or gone:
-        desk.save()
+        desk.edits.save()
     found = desk.curated()
     listed = _named(found) if blocks or as_json else []
-    if as_json:
-        write_json(_fields(desk, found, left, listed if blocks else None))
-    else:
-        _print(desk, found, listed)
+    write_json(_staged_json(desk, found, left, listed if blocks else None)) if as_json else _print(desk, found, listed)
     for one, why in left:
         note(f"{one} stays as it is: {why}")
     if gone:
@@ -143,10 +140,6 @@ class _Desk(Struct, frozen=True):
         again = sum(one.reverts.partition("~")[0] == made.id and one.author == author for one in self.overlay.log)
         return replace(made, id=f"{made.id}~{again}") if again else made
 
-    def save(self) -> None:
-        """Write it; raises `CtxtuiError`."""
-        self.edits.save()
-
 
 def _named(found: Curation) -> list[NamedBlock]:
     tree, names = found.session.tree, Names(found.session.tree)
@@ -183,10 +176,10 @@ def _target_names(found: Curation, edit: Edit) -> list[str]:
     return [name_of(found.context, at) for at in places if at is not None]
 
 
-def _fields(
+def _staged_json(
     desk: _Desk, found: Curation, left: list[tuple[str, str]], listed: Sequence[NamedBlock] | None
 ) -> dict[str, Any]:
-    price = fields(found, (), (), b"", "")
+    price = curation_json(found, (), (), b"", "")
     applied = {edit.id for edit in desk.overlay.applied}
     own: dict[str, Any] = {
         "session": found.session.about.id or desk.loaded.name,

@@ -10,13 +10,14 @@ import click
 from msgspec import to_builtins
 
 from ctxtui.analysis.audit import Audited, summary
-from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
+from ctxtui.analysis.cache.audit import cache_bands, cache_summary
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, note_failed, refuse, shown, write, write_json
+from ctxtui.cli.output import note_failed, refuse, shown, write, write_json
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
 from ctxtui.tokens.estimators import ESTIMATORS
@@ -55,15 +56,12 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
         return refuse(failed[0][1], as_json=as_json)
-    if as_json:
-        write_json(as_fields(rows, failed))
-    else:
-        write(as_text(rows))
+    write_json(audit_json(rows, failed)) if as_json else write(as_text(rows))
     # A folder may well hold files without any call; those are only noted.
     return note_failed(failed, passing=(NoContext,))
 
 
-def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
+def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
     """The fields of ``audit --json``; every aggregate can be worked out from ``per_call``."""
     every = [row for one in rows.values() for row in one.inputs]
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
@@ -74,7 +72,7 @@ def as_fields(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, An
             {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
         ],
         "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
-        **cache_fields(rows),
+        **cache_json(rows),
         **trouble,
     }
 
@@ -102,7 +100,7 @@ def _line(name: str, rows: list[Audited]) -> str:
     return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"
 
 
-def cache_fields(rows: Rows) -> dict[str, Any]:
+def cache_json(rows: Rows) -> dict[str, Any]:
     """The fields of ``audit --json`` about the cache; every aggregate can be worked out from ``cache_per_call``."""
     every = [row for one in rows.values() for row in one.reads]
     return {
@@ -115,20 +113,14 @@ def cache_fields(rows: Rows) -> dict[str, Any]:
 
 def _misses(name: str, one: Audit) -> Iterator[dict[str, Any]]:
     """Every miss, those that could not be tested last, and every false alarm."""
-    yield from (_miss(name, row) for row in one.reads if row.missed or row.alarm)
+    for row in one.reads:
+        if row.missed or row.alarm:
+            told = members(row, "thread call missed foretold=alarm cause evidence written_again_tokens=lost")
+            yield {"file": name, **told, "tested": True}
     for missed in one.misses:
         if not missed.tested:
-            told = {"missed": True, "foretold": False, "cause": missed.cause, "evidence": missed.evidence}
-            where = {"file": name, "thread": missed.thread, "call": missed.number}
-            yield {**where, **told, "written_again_tokens": missed.tokens, "tested": False}
-
-
-def _miss(name: str, row: CacheAudited) -> dict[str, Any]:
-    return {
-        "file": name,
-        **members(row, "thread call missed foretold=alarm cause evidence written_again_tokens=lost"),
-        "tested": True,
-    }
+            told = {"missed": True, "foretold": False, **members(missed, "cause evidence written_again_tokens=tokens")}
+            yield {"file": name, **members(missed, "thread call=number"), **told, "tested": False}
 
 
 def cache_text(rows: Rows) -> Iterator[str]:

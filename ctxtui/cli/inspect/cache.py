@@ -14,11 +14,12 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import Worth
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, edits_of, opened
-from ctxtui.cli.output import members, write, write_json
+from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.preflight import placings
+from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import missed
 from ctxtui.views.inspector.next_call import sentence
 from ctxtui.views.lists import misses
@@ -45,11 +46,15 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     if markers:
         _markers(loaded, settings, as_json)
         return
+    coming = None
     with counting(settings) as counter:
         found = missed(loaded.session, counter, settings)
-        coming = _next(loaded, counter, settings)
+        if loaded.session.calls:
+            chosen = choose(loaded.session)
+            edits = edits_of(loaded, settings, chosen)
+            coming = coming_of(loaded.session, counter, settings, chosen.thread, edits)
     if as_json:
-        write_json(_fields(found, coming, loaded.session.about.id or loaded.name))
+        write_json(_cache_json(found, coming, loaded.session.about.id or loaded.name))
         return
     painter, room = Painter(settings.glyphs), width()
     painter.line([*misses.head(found), *([Span("   "), *misses.foreseen(found)] if found.calls else [])])
@@ -62,22 +67,14 @@ def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     with counting(settings, "trying other cache markers") as counter:
         found = placings(loaded.session, counter, settings)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_fields(found)})
+        write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_json(found)})
         return
     labels = {id_: thread.label for id_, thread in loaded.session.threads.items()}
     for line in markers_text(found, labels):
         write(line)
 
 
-def _next(loaded: Any, counter: Any, settings: Any) -> Any:
-    if not loaded.session.calls:
-        return None
-    chosen = choose(loaded.session)
-    edits = edits_of(loaded, settings, chosen)
-    return coming_of(loaded.session, counter, settings, chosen.thread, edits)
-
-
-def _fields(found: Any, coming: Any, session: str) -> dict[str, Any]:
+def _cache_json(found: Any, coming: Any, session: str) -> dict[str, Any]:
     return {
         "session": session,
         **members(
@@ -129,7 +126,7 @@ _MOST = 5
 """Markers listed one by one."""
 
 
-def markers_fields(found: Sequence[Placing]) -> list[dict[str, Any]]:
+def markers_json(found: Sequence[Placing]) -> list[dict[str, Any]]:
     """``markers`` of ``cache --json``: one object per thread."""
     return [
         {
@@ -167,7 +164,11 @@ def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str
     own, least = sum(one.own for one in found), sum(one.plan.cost for one in found)
     unit = found[0]
     many = f"{len(found):,} further thread{'' if len(found) == 1 else 's'}"
-    sums = f": {_cost(unit, own)} as recorded, {_cost(unit, least)} at the least" if _same_unit(found) else ""
+    sums = (
+        f": {_cost(unit, own)} as recorded, {_cost(unit, least)} at the least"
+        if len({one.relative for one in found}) == 1
+        else ""
+    )
     yield f"{many}{sums}"
     yield f"  {'thread':{_THREAD}} {'calls':>6} {'recorded':>10} {'least':>10}  cheapest strategy"
     for one in sorted(found, key=lambda one: one.plan.cost - one.own):
@@ -177,10 +178,6 @@ def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str
         yield f"  {name} {len(one.calls):>6} {costs}  {best}".rstrip()
     if any(one.own < one.plan.cost for one in found):
         yield "  less recorded than at the least: what other threads had written was read"
-
-
-def _same_unit(found: Sequence[Placing]) -> bool:
-    return len({one.relative for one in found}) == 1
 
 
 def _marker_table(one: Placing, several: bool) -> Iterator[str]:

@@ -11,12 +11,13 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, opened
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.members import members
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, plain
 
@@ -55,7 +56,7 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
                 "title": about.title or loaded.name,
                 "count": len(found),
                 "read_again_tokens": sum(one.again_tokens for one in found),
-                "compactions": [_fields(one, session.tree) for one in found],
+                "compactions": [_compaction_json(one, session.tree) for one in found],
             }
         )
         return
@@ -82,7 +83,7 @@ def _lines(session: Session, found: list[Compaction], thread: str, every: bool) 
             yield [Span(f"   and {len(rows) - len(shown):,} more; --all prints them", "dim")]
 
 
-def _fields(one: Compaction, tree: Tree) -> dict[str, Any]:
+def _compaction_json(one: Compaction, tree: Tree) -> dict[str, Any]:
     return {
         **members(one, "thread call=number trigger? at"),
         "before": _figures(one.before),

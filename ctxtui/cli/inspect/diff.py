@@ -21,13 +21,14 @@ from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, wants_colour, write_json
+from ctxtui.cli.output import wants_colour, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.category import CATEGORIES
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.blocks.word_diff import drawn
 from ctxtui.views.lists import diff as rows_of_diff
@@ -74,7 +75,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
     found = made(before, after)
     steady = _unsteady_blocks(before, after)
     if as_json:
-        write_json(diff_fields(found, steady, (first, second)))
+        write_json(diff_json(found, steady, (first, second)))
     else:
         print_text(found, steady, (first, second), settings, whole=whole)
     return 0 if found.same else DIFFERENT
@@ -114,14 +115,14 @@ def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, 
 Since = Callable[[int], int]
 
 
-def diff_fields(
+def diff_json(
     found: Diff, steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
     """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
     first, begun = found.first, (since(found.a), since(found.b))
     return {
-        "a": _side_fields(found.a, loaded[0]),
-        "b": _side_fields(found.b, loaded[1]),
+        "a": _side_json(found.a, loaded[0]),
+        "b": _side_json(found.b, loaded[1]),
         "same": found.same,
         "shared": {
             "blocks": found.shared,
@@ -129,14 +130,14 @@ def diff_fields(
             "parts_at_token": None if found.same else found.token,
         },
         "kept": {"blocks": found.kept, "tokens": found.kept_tokens},
-        **{kind: _total_fields(found, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
-        "first": {**_change_fields(found, first, begun), "words": _words(found, first)} if first is not None else None,
-        "changes": [_change_fields(found, change, begun) for change in found.changes],
-        "unsteady": [_unsteady_fields(side, one) for side, some in steady for one in some],
+        **{kind: _total_json(found, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
+        "first": {**_change_json(found, first, begun), "words": _words(found, first)} if first is not None else None,
+        "changes": [_change_json(found, change, begun) for change in found.changes],
+        "unsteady": [_unsteady_json(side, one) for side, some in steady for one in some],
     }
 
 
-def _side_fields(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
+def _side_json(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
     about, chosen = side.book.session.about, side.chosen
     return {
         "id": about.id or loaded.name,
@@ -146,12 +147,12 @@ def _side_fields(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _total_fields(found: Diff, kind: str) -> dict[str, int]:
+def _total_json(found: Diff, kind: str) -> dict[str, int]:
     blocks, before, after = found.total(kind)
     return {"blocks": blocks, "tokens_before": before, "tokens_after": after}
 
 
-def _change_fields(found: Diff, change: Change, begun: tuple[Since, Since]) -> dict[str, Any]:
+def _change_json(found: Diff, change: Change, begun: tuple[Since, Since]) -> dict[str, Any]:
     side, node = (found.a, change.before) if change.after is None else (found.b, change.after)
     assert node is not None
     here = side.tree[node]
@@ -182,7 +183,7 @@ def _words(found: Diff, change: Change) -> list[list[str]]:
     return [list(piece) for piece in word_diff(before, after)]
 
 
-def _unsteady_fields(side: DiffSide, one: Unsteady) -> dict[str, Any]:
+def _unsteady_json(side: DiffSide, one: Unsteady) -> dict[str, Any]:
     node = side.tree[one.nodes[-1]]
     return {
         "thread": side.chosen.thread,

@@ -9,13 +9,14 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
-from ctxtui.cli.money.preflight import limit_fields, range_fields
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.money.preflight import limit_json, range_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.library.growth import GrowthReport, growth_report
 from ctxtui.services.library.notebook import Notebook
+from ctxtui.services.members import members
 from ctxtui.views.inspector import stacked_chart
 from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases as phase_view
@@ -58,14 +59,14 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
         made = account(loaded.session, counter, settings)
         found = growth_report(made, chosen, Notebook(loaded, settings).read(), rule, phases)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, **fields(found)})
+        write_json({"session": loaded.session.about.id or loaded.name, **growth_json(found)})
         return
 
     painter = Painter(settings.glyphs)
     painter.lines(_lines(found))
 
 
-def fields(found: Any) -> dict[str, Any]:
+def growth_json(found: Any) -> dict[str, Any]:
     """The members of ``growth --json``."""
     grown, shape, seen, fits = found.growth, found.growth.shape, found.ahead, found.feasible
     return {
@@ -78,6 +79,7 @@ def fields(found: Any) -> dict[str, Any]:
             }
             for call in grown.calls
         ],
+        "since": None if grown.since is None else members(grown.since, "context_tokens=tokens method"),
         "rule": grown.rule or None,
         "phases": [
             {
@@ -118,11 +120,11 @@ def fields(found: Any) -> dict[str, Any]:
         else {
             "unit": fits.unit,
             "phases": fits.ahead,
-            "after_tokens": range_fields(fits.after),
+            "after_tokens": range_json(fits.after),
             "answer": fits.answer,
-            "usable": limit_fields(fits.usable),
-            "window": limit_fields(fits.window),
-            "compaction": limit_fields(seen.compaction),
+            "usable": limit_json(fits.usable),
+            "window": limit_json(fits.window),
+            "compaction": limit_json(seen.compaction),
             "context_window": seen.window.as_fields(),
         },
         "lacks": list(grown.lacks),

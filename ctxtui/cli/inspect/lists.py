@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property, partial
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -23,7 +23,6 @@ from ctxtui.analysis.growth.thread_tree import Kin, family
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.spending import SpendingRow, row_of
-from ctxtui.cli.output import members
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
@@ -33,6 +32,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.workspace_files import repeats_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.phase_rules import begun
 from ctxtui.views.inspector import threads as thread_view
@@ -125,8 +125,6 @@ class ListInputs(Struct, frozen=True, dict=True):
             cost,
         )
 
-
-Row = TypeVar("Row")
 
 _MOST: Final = 40
 """Blocks that are printed; JSON has all."""
@@ -271,7 +269,7 @@ class Listing(NamedTuple):
     lines: Callable[[ListInputs], Iterable[list[Span]]]
 
 
-def as_fields(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
+def lists_json(asked: ListInputs, names: Collection[str]) -> dict[str, Any]:
     """The members of ``show --json`` for the lists asked for."""
     return {name: LISTINGS[name].fields(asked) for name in LISTINGS if name in names}
 

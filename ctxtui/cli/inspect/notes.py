@@ -9,11 +9,12 @@ import click
 
 from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.notebook import Notebook, every_note
+from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.notes import where
 from ctxtui.views.text import safe_text
@@ -39,7 +40,7 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
     else:
         rows = list(marked(opened(name, config.settings), config.settings).order)
     if as_json:
-        write_json({"notes": [_fields(one, placed=name is not None) for one in rows]})
+        write_json({"notes": [_note_json(one, placed=name is not None) for one in rows]})
     else:
         _print(Painter(config.settings.glyphs), rows, placed=name is not None)
 
@@ -53,15 +54,12 @@ def of_context(found: SessionNotes, tree: Tree, head: int, call: str) -> list[di
     """The notes on a call and on the blocks of its context, whose last one is `head`, as ``show --json`` has them."""
     nodes = set(tree.path(head)) if found.nodes else set()
     rows = [one for one in found.order if one.note.call == call and call]
-    rows += [one for one in found.order if one.note.target is not None and nodes & _equals(found, one)]
-    return [_fields(one, placed=True) for one in rows]
+    targets = {note.target for node, note in found.nodes.items() if node in nodes}
+    rows += [one for one in found.order if one.note.target is not None and one.note.target in targets]
+    return [_note_json(one, placed=True) for one in rows]
 
 
-def _equals(found: SessionNotes, one: PlacedNote) -> set[int]:
-    return {node for node, note in found.nodes.items() if note.target == one.note.target}
-
-
-def _fields(one: PlacedNote, *, placed: bool) -> dict[str, Any]:
+def _note_json(one: PlacedNote, *, placed: bool) -> dict[str, Any]:
     note = one.note
     return {
         **members(note, "session path? call_id=call?"),

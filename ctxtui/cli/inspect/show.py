@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import click
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose, unsent
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import (
     AGAIN,
@@ -17,6 +18,7 @@ from ctxtui.analysis.figures import (
     WHAT,
     BlockFigure,
     CallFigures,
+    answer_size,
     block_figures,
     figures,
     growth,
@@ -28,7 +30,7 @@ from ctxtui.analysis.session_events import sentence, told
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import CALL_OPTION, JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.inspect import show_json
-from ctxtui.cli.inspect.lists import ListInputs, as_fields, print_lists
+from ctxtui.cli.inspect.lists import ListInputs, lists_json, print_lists
 from ctxtui.cli.inspect.notes import marked, of_context
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
@@ -62,6 +64,7 @@ from ctxtui.views.text.table import Column, Table
 @click.argument("name", metavar="NAME", type=SessionName())
 @CALL_OPTION
 @THREAD_OPTION
+@click.option("--after", is_flag=True, help="The request still to be made: with what came after the last call.")
 @click.option("--blocks", is_flag=True, help="Print every block in prompt order, not only the heaviest.")
 @click.option(
     "--by", type=click.Choice(("category", "label")), default="category", help="What the tokens are added up by."
@@ -83,6 +86,7 @@ def show(
     name: str,
     number: int | None,
     thread: str,
+    after: bool,
     blocks: bool,
     by: str,
     estimator: str | None,
@@ -93,18 +97,18 @@ def show(
     """Print what one call's context holds."""
     config = config_of(context)
     loaded = opened(name, config.settings)
-    chosen = choose(loaded.session, thread, number or 0)
+    chosen = choose(loaded.session, thread, number or 0, after=after)
     with counting(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
     asked = {name for name, wanted in lists.items() if wanted} | ({"phases"} if phase_rule else set())
-    rule = phase_rule or config.settings.phases
+    inputs = ListInputs(book, chosen, loaded, config.settings, phase_rule or config.settings.phases)
     if as_json:
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source, config.settings)
         fields["notes"] = _notes(chosen, loaded, config.settings)
-        write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
+        write_json({**fields, **lists_json(inputs, asked)})
     elif asked:
-        print_lists(ListInputs(book, chosen, loaded, config.settings, rule), asked)
+        print_lists(inputs, asked)
     else:
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
 
@@ -112,12 +116,6 @@ def show(
 def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
     call = chosen.call
     return of_context(marked(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
-
-
-def _lists(
-    book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
-) -> dict[str, Any]:
-    return as_fields(ListInputs(book, chosen, loaded, settings, rule), asked)
 
 
 HEAVIEST = 12
@@ -188,12 +186,26 @@ def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings)
     yield line
     if window.limit:
         yield [Span("limit ", "dim"), *bars.limit_words(window)]
-    usage = got.reported
+    usage, call = got.reported, chosen.call
+    size = answer_size(book, call)
+    code = f", {numbers.exact(size.code)} of them code" if size and size.code else ""
+    recorded = f", {numbers.exact(size.characters)} characters on record{code}" if size else ""
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
         told = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []
-        call = chosen.call
-        yield [*told, Span(f"answer {numbers.least_tokens(call.output, call.answered_in_part)}", "dim")]
+        answer = numbers.least_tokens(call.output, call.answered_in_part)
+        yield [*told, Span(f"answer {answer}{recorded}", "dim")]
+    elif size:
+        yield [Span(f"answer {numbers.tokens(size.tokens)} counted{recorded}", "dim")]
+    coming = unsent(book.session, chosen.thread)
+    if coming is not None and chosen.number == len(book.session.thread_calls(chosen.thread)):
+        then = figures(book, coming).context_tokens
+        words = f"since then {numbers.tokens(then - got.context_tokens)} came and were not sent yet: "
+        yield [Span(f"{words}{numbers.exact(then)} tokens with them, --after shows them", "ink")]
+    kinds = Counter(one.kind for one in book.session.happenings if one.thread == chosen.thread)
+    if kinds:
+        names = ", ".join(f"{count:,} × {safe_text.one_line(kind)}" for kind, count in kinds.most_common())
+        yield [Span(cells.fit(f"entries of the recording that no request held: {names}", width()), "dim")]
 
 
 def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[list[Span]]:

@@ -23,13 +23,13 @@ from ctxtui.analysis.labels.figures import (
 from ctxtui.analysis.labels.labelling import words
 from ctxtui.analysis.residual import Residual, residual
 from ctxtui.analysis.short_names import first_words
-from ctxtui.cli.output import members
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.members import members
 
 UNREAD = "not read"
 """Method of a block that the provider takes out before the model reads: it counts for nothing."""

@@ -14,13 +14,14 @@ from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
 from ctxtui.cli.edit.share import masker_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, note, note_failed, refuse, write_json
+from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.session_work import worked
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import Solved, SolvedSession, solved
 from ctxtui.services.lab.variants import own_models, variants
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
 from ctxtui.views.lists import lab as views
@@ -28,7 +29,6 @@ from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, plain
 
-_CACHES = "recorded, 5m, 1h (the client's own markers, with that lifetime), none, automatic, anchored ..."
 _RULE = (
     "A path that is named like a command opens as ./lab. PATH is a file, a folder (every recording in it), a session's "
     "id, or -."
@@ -106,7 +106,7 @@ def lab(
     if html is not None:
         _write_page(html, found, force)
     if as_json:
-        write_json({**lab_fields(found), **({"solved": solved_fields(solved(best))} if solve else {})})
+        write_json({**lab_json(found), **({"solved": solved_json(solved(best))} if solve else {})})
     elif html is None:
         _print(found, settings)
         if solve:
@@ -189,7 +189,7 @@ def _print(found: list[SessionLab], settings: Settings) -> None:
                 painter.line([Span(f"  {rest.lstrip()}", told[0].style)])
 
 
-def lab_fields(found: Sequence[SessionLab]) -> dict[str, Any]:
+def lab_json(found: Sequence[SessionLab]) -> dict[str, Any]:
     """The members of the outermost object."""
     return {"sessions": [_session(one) for one in found]}
 
@@ -276,11 +276,11 @@ def _life(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds <= 3600 else f"{seconds / 3600:.0f} hours"
 
 
-def solved_fields(found: Solved) -> dict[str, Any]:
+def solved_json(found: Solved) -> dict[str, Any]:
     """``solved`` of ``lab --solve --json``."""
     return {
-        "policy": _fitted_fields(found.policy),
-        "cache": _fitted_fields(found.cache),
+        "policy": _fitted_json(found.policy),
+        "cache": _fitted_json(found.cache),
         "keep_warm": [
             {
                 "session": one.lab.session,
@@ -296,7 +296,7 @@ def solved_fields(found: Solved) -> dict[str, Any]:
     }
 
 
-def _fitted_fields(one: Fitted | None) -> dict[str, Any] | None:
+def _fitted_json(one: Fitted | None) -> dict[str, Any] | None:
     if one is None:
         return None
     return {

@@ -11,11 +11,12 @@ import click
 from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, SessionName, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.start_screen import need_terminal, run_app
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.continue_from import host_of_named
 from ctxtui.services.chat.model_choice import NAMES, choose
 from ctxtui.services.config.config import Config
+from ctxtui.services.members import members
 from ctxtui.tui.start import make_chat
 
 

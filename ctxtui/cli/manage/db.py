@@ -13,12 +13,13 @@ from msgspec import to_builtins
 from ctxtui.cli.all_sessions import Age
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import REFUSED
-from ctxtui.cli.output import members, note, shown, write, write_json
+from ctxtui.cli.output import answer, note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.errors import InUse, NotFound
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.members import members
 from ctxtui.services.search.index import fill_side_by_side, lacking, settle
 from ctxtui.store.store import Store
 
@@ -53,10 +54,7 @@ def db() -> None:
 def path_(context: click.Context, as_json: bool) -> None:
     """Print where the database is, or would be."""
     path = database_of(context)
-    if as_json:
-        write_json({"path": str(path), "exists": path.exists()})
-    else:
-        write(str(path))
+    answer(as_json, {"path": str(path), "exists": path.exists()}, str(path))
 
 
 @db.command("info")
@@ -66,10 +64,9 @@ def info(context: click.Context, as_json: bool) -> None:
     """Show the database's size, schema and number of rows."""
     path = database_of(context)
     if not path.exists():
-        if as_json:
-            write_json({"path": str(path), "exists": False})
-        else:
-            write(f"{shown(str(path))}: not made yet; `ctxtui import` makes it")
+        answer(
+            as_json, {"path": str(path), "exists": False}, f"{shown(str(path))}: not made yet; `ctxtui import` makes it"
+        )
         return
     with existing(context) as store:
         found, calls = store.info(), store.totals().calls
@@ -129,10 +126,7 @@ def backup(context: click.Context, to: Path | None, plain: bool, as_json: bool) 
     """
     with existing(context) as store:
         made = store.backup(to or store.path.parent, plain=plain)
-    if as_json:
-        write_json({"backup": str(made.absolute()), "size": made.stat().st_size})
-    else:
-        write(shown(str(made)))
+    answer(as_json, {"backup": str(made.absolute()), "size": made.stat().st_size}, shown(str(made)))
 
 
 @db.command("vacuum")
@@ -145,10 +139,7 @@ def vacuum(context: click.Context, as_json: bool) -> None:
         store.vacuum()
         after = store.info()
     sizes = {"before": before.size + before.wal_size, "after": after.size + after.wal_size}
-    if as_json:
-        write_json(sizes)
-    else:
-        write(f"{_size(sizes['before'])} before, {_size(sizes['after'])} now")
+    answer(as_json, sizes, f"{_size(sizes['before'])} before, {_size(sizes['after'])} now")
 
 
 @db.command("prune")

@@ -11,10 +11,11 @@ from msgspec import to_builtins
 
 from ctxtui.cli import exit_codes, terminal
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.doctor import FAILED, OK, WARNING, ClientFound, DoctorFinding, checks, clients_found
+from ctxtui.services.members import members
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
@@ -42,12 +43,12 @@ def doctor(context: click.Context, as_json: bool) -> int:
             _print(painter, check)
     if as_json:
         clients = clients_found(Path.cwd(), os.environ, config.settings.clients)
-        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_fields, clients))})
+        write_json({"checks": [to_builtins(check) for check in found], "clients": list(map(_client_json, clients))})
     failed = any(check.state == FAILED for check in found)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
-def _fields(one: ClientFound) -> dict[str, object]:
+def _client_json(one: ClientFound) -> dict[str, object]:
     return {
         **members(one, "name=client.name source=client.source on"),
         "places": [{"path": str(place), "there": place not in one.missing} for place in one.places],

@@ -10,13 +10,14 @@ import click
 
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, named
 from ctxtui.cli.exit_codes import code_for
-from ctxtui.cli.output import members, note, shown, write, write_json
+from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.cli.progress import Working
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.members import members
 from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load, load_stream
 from ctxtui.services.recordings.open_by_name import STREAM
@@ -95,12 +96,7 @@ def _one(store: Store, path: Path | None, config: Config, known: dict[str, int])
 
 def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
     code = code_for(error)
-    return {
-        "path": name,
-        "code": code.number,
-        "kind": code.name,
-        **members(error, "message place way_out"),
-    }
+    return {"path": name, "code": code.number, "kind": code.name, **members(error, "message place way_out")}
 
 
 def _told(one: dict[str, Any]) -> str:

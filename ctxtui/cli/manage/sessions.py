@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Event, Timer
@@ -12,13 +13,14 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
+from ctxtui.services.members import members
 from ctxtui.services.recordings.databases.address import MARK, parted
 from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
@@ -61,7 +63,9 @@ def sessions(
     settings = config_of(context).settings
     shelf = SessionLibrary(settings, Path.cwd())
     found = _found(shelf, folder, archived)
-    found = _remembered(shelf, [s for s in found if s.group == HERE or not here][:limit])
+    found = [s for s in found if s.group == HERE or not here][:limit]
+    known = {one.key: one for one in shelf.each_remembered(found)}
+    found = [known.get(one.key, one) for one in found]
     if figures:
         found = _with_figures(shelf, found)
     else:
@@ -77,10 +81,7 @@ def sessions(
             on = "the next run reads on, " if database(settings.data_dir).exists() else ""
             note(f"{left:,} sessions have no title yet: {on}--figures reads all")
     ids = {one.key: one.path for one in found} if folder else ids_of(found)
-    if as_json:
-        write_json({"sessions": _rows(found, ids)})
-    else:
-        _print(Painter(settings.glyphs), found, ids)
+    write_json({"sessions": _rows(found, ids)}) if as_json else _print(Painter(settings.glyphs), found, ids)
 
 
 def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
@@ -89,12 +90,6 @@ def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[Se
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
     return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
-
-
-def _remembered(shelf: SessionLibrary, found: list[SessionSummary]) -> list[SessionSummary]:
-    """With what Home shows of each, as far as it is remembered: nothing is read."""
-    known = {one.key: one for one in shelf.each_remembered(found)}
-    return [known.get(one.key, one) for one in found]
 
 
 def _with_figures(
@@ -123,9 +118,7 @@ def _with_figures(
 def ids_of(found: Iterable[SessionSummary]) -> dict[str, str]:
     """The id of each session by its key; where two recordings share one, the path is the id."""
     ids = {one.key: one.id or one.stored or one.path for one in found}
-    tally: dict[str, int] = {}
-    for id_ in ids.values():
-        tally[id_] = tally.get(id_, 0) + 1
+    tally = Counter(ids.values())
     return {key: id_ if tally[id_] == 1 else key for key, id_ in ids.items()}
 
 

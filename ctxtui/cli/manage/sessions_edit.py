@@ -12,7 +12,7 @@ from ctxtui.cli.commands import SESSION
 from ctxtui.cli.context import JSON_OPTION, config_of, named
 from ctxtui.cli.group import LazyGroup
 from ctxtui.cli.manage.db import database_of, existing
-from ctxtui.cli.output import note, shown, write, write_json
+from ctxtui.cli.output import answer, note, shown, write
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import price_of, prices_for
@@ -55,10 +55,7 @@ def rename(context: click.Context, name: str, title: str, as_json: bool) -> None
     with existing(context) as store:
         store.rename(id_, title)
         now = store.session(id_).title
-    if as_json:
-        write_json({"id": id_, "title": now})
-    else:
-        write(f"{shown(id_)}  {shown(now)}")
+    answer(as_json, {"id": id_, "title": now}, f"{shown(id_)}  {shown(now)}")
 
 
 @click.command("tag")
@@ -80,10 +77,7 @@ def tag(context: click.Context, name: str, tags: tuple[str, ...], remove: bool, 
     with existing(context) as store:
         store.tag(id_, tags, remove=remove)
         now = list(store.session(id_).tags)
-    if as_json:
-        write_json({"id": id_, "tags": now})
-    else:
-        write(f"{shown(id_)}  {shown(', '.join(now)) or 'no tags'}")
+    answer(as_json, {"id": id_, "tags": now}, f"{shown(id_)}  {shown(', '.join(now)) or 'no tags'}")
 
 
 @click.command("archive")
@@ -100,10 +94,7 @@ def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> Non
     """
     with existing(context) as store:
         id_ = store.archive(name, undo=undo)
-    if as_json:
-        write_json({"id": id_, "archived": not undo})
-    else:
-        write(f"{shown(id_)}  {'listed again' if undo else 'archived'}")
+    answer(as_json, {"id": id_, "archived": not undo}, f"{shown(id_)}  {'listed again' if undo else 'archived'}")
 
 
 @click.command("subscription")
@@ -123,10 +114,11 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
     id_ = _stored(context, name)
     with existing(context) as store:
         store.subscription(id_, undo=undo)
-    if as_json:
-        write_json({"id": id_, "subscription": not undo})
-    else:
-        write(f"{shown(id_)}  {'paid by use' if undo else 'paid by a subscription'}")
+    answer(
+        as_json,
+        {"id": id_, "subscription": not undo},
+        f"{shown(id_)}  {'paid by use' if undo else 'paid by a subscription'}",
+    )
 
 
 @click.command("delete")
@@ -150,10 +142,7 @@ def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
                 raise CtxtuiError(f"deleting {row.id} was not confirmed", way_out="add --yes")
             click.confirm(f"Delete {shown(row.id)} ({shown(row.title)}, {row.calls} calls)?", abort=True, err=True)
         id_ = store.delete(row.id)
-    if as_json:
-        write_json({"id": id_, "deleted": True})
-    else:
-        write(f"{shown(id_)}  deleted")
+    answer(as_json, {"id": id_, "deleted": True}, f"{shown(id_)}  deleted")
 
 
 def _stored(context: click.Context, name: str) -> str:

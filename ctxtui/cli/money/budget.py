@@ -11,7 +11,7 @@ import click
 
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
@@ -19,6 +19,7 @@ from ctxtui.services.agent_tools.agent_tools import wanted_of
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.chat.opening import opening
+from ctxtui.services.members import members
 from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, analysed
@@ -67,10 +68,7 @@ def budget(
     )
     with Working("reading the project") as work:
         report = analysed(plan, config, path, progress=ReadingProgress(work.say))
-    if as_json:
-        write_json(report_fields(report))
-    else:
-        _print(report, path, config.settings.glyphs)
+    write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 
 def _taken(text: str) -> tuple[str, int]:
@@ -96,7 +94,7 @@ def _print(report: RunReport, path: Path, glyphs: str) -> None:
     painter.lines((*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
 
 
-def report_fields(report: RunReport) -> dict[str, Any]:
+def budget_json(report: RunReport) -> dict[str, Any]:
     """The report as JSON has it: of ``budget``, and of a run before its first call."""
     found, files = report.budget, report.selection
     parts = {name: getattr(found, name) for name in (*PARTS, "available", "reserved")}

@@ -12,10 +12,9 @@ import click
 from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
-from ctxtui.cli.output import shown, write, write_json
+from ctxtui.cli.output import answer, shown
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.limit_checks import (
     CheckedRecording,
     amount,
@@ -43,7 +42,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "Example: ctxtui check runs/ --max-cost 5 --json | jq .passed",
 )
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, type=SessionName())
-@click.option("--max-context", metavar="N", help="Tokens of the largest context: 100k.")
+@click.option("--max-context", metavar="N", help="Tokens of the largest context, or of the next: 100k.")
 @click.option("--max-block-chars", metavar="N", help="Characters of the longest block: 10000.")
 @click.option("--min-cache-read", metavar="SHARE", help="Tokens read from the cache / all input tokens: 30%.")
 @click.option(
@@ -71,16 +70,18 @@ def check_(
     known = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expanded(names, settings.clients)
-    checked = list(_checked(files, settings, limits, known, share(tolerance, "--tolerance"), cluster))
+    checked, worse = [], share(tolerance, "--tolerance")
+    for one in worked(CHECK, files, settings, settings, "checking", cluster):
+        if one.error is not None:
+            raise one.error
+        before = None if known is None else baseline_for(one.name, known, len(files) == 1)
+        checked.append(held(one.name, one.found, limits, before, worse))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))
         except OSError as error:
             raise CtxtuiError(f"{junit} cannot be written: {error.strerror}", way_out="name another file") from error
-    if as_json:
-        write_json(as_json_fields(checked))
-    else:
-        write(as_text(checked))
+    answer(as_json, check_json(checked), as_text(checked))
     return _CODES[all_passed(one.passed for one in checked)].number
 
 
@@ -97,22 +98,7 @@ def _limits(given: dict[str, Any]) -> Limits:
     )
 
 
-def _checked(
-    names: list[str],
-    settings: Settings,
-    limits: Limits,
-    known: dict[str, dict[str, Any]] | None,
-    tolerance: float,
-    cluster: str,
-) -> Iterator[CheckedRecording]:
-    for one in worked(CHECK, names, settings, settings, "checking", cluster):
-        if one.error is not None:
-            raise one.error
-        before = None if known is None else baseline_for(one.name, known, len(names) == 1)
-        yield held(one.name, one.found, limits, before, tolerance)
-
-
-def as_json_fields(checked: list[CheckedRecording]) -> dict[str, Any]:
+def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
     """The fields of ``check --json``; its ``files`` serve as a baseline."""
     return {
         "passed": all_passed(one.passed for one in checked),

@@ -12,13 +12,14 @@ from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, note_failed, refuse, write_json
+from ctxtui.cli.output import note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
@@ -52,10 +53,7 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
     found = _all(settings, by or "") if every else _named(names, settings, by or "")
     if found.failed and not found.total.calls:
         return refuse(found.failed[0][1], as_json=as_json)
-    if as_json:
-        write_json(as_fields(found, by or ""))
-    else:
-        print_text(Painter(settings.glyphs), found)
+    write_json(cost_json(found, by or "")) if as_json else print_text(Painter(settings.glyphs), found)
     return note_failed(found.failed, passing=(NoContext,))
 
 
@@ -140,7 +138,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
         return self.sums.whole._replace(name="total")
 
 
-def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
+def cost_json(found: CostAnswer, by: str) -> dict[str, Any]:
     """The fields of ``cost --json``; the rows' USD add up to ``total_usd``."""
     total = found.total
     return {
@@ -154,13 +152,16 @@ def as_fields(found: CostAnswer, by: str) -> dict[str, Any]:
         "list_usd_where_recorded": found.listed,
         "price_versions": list(found.versions),
         "by": by or None,
-        "rows": [{"name": row.name, "usd": row.usd, **_counts(row)} for row in found.rows],
+        "rows": [
+            {
+                "name": row.name,
+                "usd": row.usd,
+                **members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial"),
+            }
+            for row in found.rows
+        ],
         "failed": [{"file": name, "error": str(error)} for name, error in found.failed],
     }
-
-
-def _counts(row: SpendingRow) -> dict[str, int]:
-    return members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial")
 
 
 def print_text(painter: Painter, found: CostAnswer) -> None:
@@ -191,10 +192,6 @@ def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
     partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} not reported in full" if row.partial else ""
     return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}{partial}", "dim")]
-
-
-def _tokens(row: SpendingRow) -> str:
-    return numbers.least_tokens(row.tokens, row.partial > 0) if row.tokens else ""
 
 
 def _table(style: str) -> Table[SpendingRow]:

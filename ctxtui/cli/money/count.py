@@ -13,10 +13,11 @@ import click
 from ctxtui.analysis.context_window import running_window
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
+from ctxtui.services.members import members
 from ctxtui.views.lists.file_counts import lines
 
 
@@ -42,7 +43,7 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
         return troubles[0]
     found = count_files(read, model or usual_model(settings, os.environ), settings)
     if as_json:
-        write_json(_fields(found))
+        write_json(_counts_json(found))
     else:
         painter = Painter(settings.glyphs)
         usable = running_window(found.card.window or 0, settings.usable_share, own=found.card.usable or 0).usable
@@ -70,7 +71,7 @@ def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, b
             yield str(path), data
 
 
-def _fields(found: FileCounts) -> dict[str, Any]:
+def _counts_json(found: FileCounts) -> dict[str, Any]:
     card, total = found.card, found.tokens
     return {
         "model": card.id,

@@ -12,12 +12,13 @@ from ctxtui.analysis.findings.priced import PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.preflight import HORIZON_HELP
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.services.members import members
 from ctxtui.views.lists import findings as views
 
 
@@ -50,19 +51,19 @@ def findings(
         edits = edits_of(loaded, settings, chosen)
         found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
-        write_json({"session": loaded.session.about.id or loaded.name, **fields(found, name)})
+        write_json({"session": loaded.session.about.id or loaded.name, **findings_json(found, name)})
         return
     painter = Painter(settings.glyphs)
     painter.lines(rule(f"findings up to call {found.number:,} of {found.calls:,}", views.note(found)))
     painter.lines(views.lines(found, name, width()))
 
 
-def fields(found: Any, name: str) -> dict[str, Any]:
+def findings_json(found: Any, name: str) -> dict[str, Any]:
     """The members of ``findings --json`` for the session called `name`."""
     whole = found.together
     return {
         **members(found, "thread call=number calls horizon"),
-        "findings": [_fields(one, found, name) for one in found.found],
+        "findings": [_finding_json(one, found, name) for one in found.found],
         "together": None
         if whole is None
         else {"edits": len(found.edits), "freed_tokens": whole.freed, "saves_usd": found.saves},
@@ -70,7 +71,7 @@ def fields(found: Any, name: str) -> dict[str, Any]:
     }
 
 
-def _fields(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
+def _finding_json(one: PricedFinding, found: Findings, name: str) -> dict[str, Any]:
     about, moment, rest = one.finding, one.moment, one.rest
     return {
         "kind": about.kind,

@@ -10,7 +10,7 @@ import click
 
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
-from ctxtui.cli.output import members, write_json
+from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.progress import counting
 from ctxtui.curation.price.advice import Advice
@@ -20,6 +20,7 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.advice import searched
 from ctxtui.services.library.preflight import preflight as look_ahead
 from ctxtui.services.library.preflight import smallest
+from ctxtui.services.members import members
 from ctxtui.views.lists.advice import command
 from ctxtui.views.lists.preflight import cure, lines
 from ctxtui.views.lists.preflight import helps as help_lines
@@ -27,7 +28,7 @@ from ctxtui.views.lists.preflight import helps as help_lines
 HORIZON_HELP: Final = "Calls ahead over which what would help is ranked (default: the setting horizon)."
 
 
-def advice_fields(every: Sequence[Advice], name: str) -> list[dict[str, Any]]:
+def advice_json(every: Sequence[Advice], name: str) -> list[dict[str, Any]]:
     """Each piece of advice for the session called `name`."""
     return [_advice(one, name) for one in every]
 
@@ -90,9 +91,9 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
     if as_json:
         write_json(
             {
-                **_fields(found, loaded.session.about.id or loaded.name),
+                **_preflight_json(found, loaded.session.about.id or loaded.name),
                 "edits": _edits(edits, name),
-                "advice": advice_fields(helps, name),
+                "advice": advice_json(helps, name),
             }
         )
     else:
@@ -100,7 +101,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         painter.lines((*lines(found), *cure(edits, name), *help_lines(helps, name)))
 
 
-def _fields(found: Any, session: str) -> dict[str, Any]:
+def _preflight_json(found: Any, session: str) -> dict[str, Any]:
     ahead = found.outlook
     return {
         "session": session,
@@ -108,15 +109,15 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
         "window_tokens": found.window.limit or None,
         "context_window": found.window.as_fields(),
         "per_turn": {
-            "growth_tokens": range_fields(ahead.growth),
-            "calls": range_fields(ahead.calls),
-            "output_tokens": range_fields(ahead.output),
+            "growth_tokens": range_json(ahead.growth),
+            "calls": range_json(ahead.calls),
+            "output_tokens": range_json(ahead.output),
             "misses": ahead.rewrites,
         },
-        "after_tokens": range_fields(ahead.after),
-        "usable": limit_fields(found.usable),
-        "compaction": limit_fields(found.compaction),
-        "cost_usd": range_fields(ahead.usd),
+        "after_tokens": range_json(ahead.after),
+        "usable": limit_json(found.usable),
+        "compaction": limit_json(found.compaction),
+        "cost_usd": range_json(ahead.usd),
         "partial_calls": found.partial,
         "eaten": {
             "tokens": sum(found.eaten.values()),
@@ -126,12 +127,12 @@ def _fields(found: Any, session: str) -> dict[str, Any]:
     }
 
 
-def range_fields(value: Any) -> dict[str, float] | None:
+def range_json(value: Any) -> dict[str, float] | None:
     """A range, as JSON has it."""
     return None if value is None else members(value, "low mid high")
 
 
-def limit_fields(value: Any) -> dict[str, Any] | None:
+def limit_json(value: Any) -> dict[str, Any] | None:
     """A limit and when it is met, as JSON has it."""
     if value is None:
         return None

@@ -16,9 +16,9 @@ from ctxtui.analysis.money.usage_stats import Comparison, Estimate, Metric, Stat
 from ctxtui.cli.all_sessions import Age, AllSessions
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
-from ctxtui.cli.redrawn import Redrawn, redrawn
+from ctxtui.cli.progress import Redrawn, redrawn
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
@@ -26,8 +26,8 @@ from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stat_changes import Change, change_of
 from ctxtui.services.library.totals.stats import FIVE_HOURS, SKILL, WAYS, stats_of
+from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists.costs import quotas
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -122,7 +122,7 @@ def stats(
     failed = [one for one in sessions.known if one.error and not is_empty(one)]
     if as_json:
         errors = [{"file": one.path, "error": one.error} for one in failed]
-        write_json({"since_seconds": since, **as_fields(found, by or "", at), "failed": errors})
+        write_json({"since_seconds": since, **stats_json(found, by or "", at), "failed": errors})
     else:
         _print(Painter(settings.glyphs), found, by or "", at)
     for one in failed:
@@ -177,10 +177,11 @@ def _print_windows(painter: Painter, found: Stats, by: str, at: float, room: int
     if found.windows and by != FIVE_HOURS:
         painter.lines(rule("windows of 5 hours", "the fullest"))
         for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
-            painter.line([Span(_when(window.start), "ink"), Span(f"  {quotas.of_window(window)}", "dim")])
+            start = datetime.fromtimestamp(window.start).astimezone()
+            painter.line([Span(f"{start:%Y-%m-%d %H:%M}", "ink"), Span(f"  {view.of_window(window)}", "dim")])
     if found.reported:
         painter.lines(rule("quota", "as the providers reported it last"))
-        painter.lines(table_lines(quotas.quota_table(at, mark=0), found.reported, room))
+        painter.lines(table_lines(view.quota_table(at, mark=0), found.reported, room))
 
 
 def _print_change(painter: Painter, found: Comparison, room: int) -> None:
@@ -193,11 +194,7 @@ def _counted(found: Stats, words: str) -> str:
     return f"{words} of {found.total.sessions - left:,}; {left:,} sessions are not counted yet" if left else words
 
 
-def _when(start: float) -> str:
-    return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
-
-
-def as_fields(found: Stats, by: str, at: float) -> dict[str, Any]:
+def stats_json(found: Stats, by: str, at: float) -> dict[str, Any]:
     """The fields of ``stats --json``."""
     return {
         "by": by or None,

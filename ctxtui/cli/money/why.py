@@ -19,21 +19,21 @@ from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, without_edits
-from ctxtui.cli.money.preflight import HORIZON_HELP, advice_fields
-from ctxtui.cli.output import members, note, write_json
+from ctxtui.cli.money.preflight import HORIZON_HELP, advice_json
+from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.session_work import worked
 from ctxtui.core.call import count_calls
 from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.recordings.open_by_name import last_here
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import counts, owned
-from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
@@ -56,10 +56,7 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
     what = _yesterday(settings) if name == YESTERDAY else _stated(name, settings)
-    if as_json:
-        write_json(as_fields(what, name))
-    else:
-        _print(Painter(settings.glyphs), what, name)
+    write_json(statement_json(what, name)) if as_json else _print(Painter(settings.glyphs), what, name)
 
 
 def _stated(name: str, settings: Settings) -> Statement:
@@ -72,20 +69,12 @@ def _stated(name: str, settings: Settings) -> Statement:
 def _yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
-    names = [_name(one) for one in _known(settings) if one.mtime >= start]
+    listed = SessionLibrary(settings, Path.cwd()).listed()
+    names = [one.path or one.stored for one in listed if counts(one) and one.mtime >= start]
     what = _summed(names, settings, (start, end)) if names else Statement()
     if not what.calls:
         raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists what there is")
     return what
-
-
-def _known(settings: Settings) -> list[SessionSummary]:
-    shelf = SessionLibrary(settings, Path.cwd())
-    return [one for one in shelf.listed() if counts(one)]
-
-
-def _name(one: SessionSummary) -> str:
-    return one.path or one.stored
 
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
@@ -121,7 +110,7 @@ def _told(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResul
         raise failed[0]
 
 
-def as_fields(what: Statement, name: str) -> dict[str, Any]:
+def statement_json(what: Statement, name: str) -> dict[str, Any]:
     """The fields of ``why --json`` for the session called `name`; the parts' USD add up to ``total_usd``."""
     paid = what.bill
     return {
@@ -136,7 +125,7 @@ def as_fields(what: Statement, name: str) -> dict[str, Any]:
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
         "subagents_share": paid.subagents,
         "cures": [_cure(cure) for cure in bill.worthwhile(what)],
-        "ahead": advice_fields(what.ahead, name),
+        "ahead": advice_json(what.ahead, name),
         "time": [row._asdict() for row in what.times],
         "sessions": what.sessions,
         "calls": count_calls(what.calls),

@@ -11,17 +11,16 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ctxtui import __version__
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import Caller
-from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on
+from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on, with_tools
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.replay import OPENED
 from ctxtui.agent.runner import Runner, Surroundings
@@ -31,6 +30,7 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.curation.policies.profile import Profile
 from ctxtui.providers.rate_limits import Headroom
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
@@ -46,11 +46,13 @@ from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited, chat_profile
 from ctxtui.services.chat.resume import Recovered, dialect_of, put_on_record, take_up
 from ctxtui.services.chat.sub_agents.children import Children
-from ctxtui.services.chat.waiting_edits import release_due
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.next_request import Next, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
+from ctxtui.services.editing.waiting_edits import due, released
 from ctxtui.services.project.progress import told
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
@@ -59,9 +61,6 @@ from ctxtui.store.sessions.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
 from ctxtui.wire.speech import Attached
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.profile import Profile
 
 
 class Host:
@@ -87,7 +86,7 @@ class Host:
         """What the agent may use."""
         self.released: Callable[[], object] = lambda: None
         """Hears that edits which waited were applied."""
-        self._clock = clock
+        self.clock = clock
         self._past: Continuation | None = None
         self._process: HostProcess | None = None
         """This process as the host of the stored session that goes on."""
@@ -119,7 +118,7 @@ class Host:
         if past is not None and past.stored:
             self.session = past.session
             return self.session
-        now = time.strftime("%Y%m%d-%H%M%S", time.localtime(self._clock()))
+        now = time.strftime("%Y%m%d-%H%M%S", time.localtime(self.clock()))
         id_ = f"{CHAT_ID}{now}-{uuid.uuid4().hex[:6]}"
         about = Described(id=id_, source="ctxtui", cwd=str(self.cwd), client=CHAT, version=__version__)
         self.session = Session(Tree()).fold([about, ThreadSeen(MAIN)])
@@ -147,7 +146,7 @@ class Host:
             tell=self._moment,
             judge=self._judged,
             exchange=self._exchange,
-            clock=self._clock,
+            clock=self.clock,
             recorded=self.recorded,
             before=self._before_request,
             attached=self._attached,
@@ -162,7 +161,7 @@ class Host:
         """Open the line to `partner`; the embedded provider is started."""
         if partner.is_offline:
             partner, self._close_partner = await start(partner)
-        self.line = SdkLine(partner.endpoint, self._clock)
+        self.line = SdkLine(partner.endpoint, self.clock)
         await self.line.open()
         if not partner.endpoint.local:
             partner = await refined(partner, self.line, self.config)
@@ -185,7 +184,7 @@ class Host:
 
     def _conversation(self, partner: ChatModel) -> Conversation:
         past, session = self._past, self.session
-        dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings.answer_tokens)
+        dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings)
         before = past.before if past is not None else ()
         if past is not None and past.stored:
             pending = left_over(database(self.config.settings.data_dir), past.stored, self._process)
@@ -215,7 +214,7 @@ class Host:
         path = database(self.config.settings.data_dir)
         writer = Writer(path, self.session.tree, price=price, changed=trouble, host=self._process)
         self.writer = writer
-        self._record = Recording(self.session, writer.put, self._clock)
+        self._record = Recording(self.session, writer.put, self.clock)
         if self._past is not None and self._past.stored:
             writer.put(SessionResumed(self._past.stored))
         else:
@@ -228,7 +227,7 @@ class Host:
                 self.tell(ChatNews(None, tuple(noted)))
             self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         found = self.recovered
-        if seen := put_on_record(found, writer.put, self._clock):
+        if seen := put_on_record(found, writer.put, self.clock):
             self.tell(ChatNews(None, seen))
         if found.stopped:
             self._record.take(progress.ResultsCame(found.stopped, talk.head))
@@ -254,6 +253,32 @@ class Host:
             self.runner.conversation = self.shaped(talk)
             self._moment(progress.Noted(TOOLS_CHANGED, told))
             self.tell(ChatNews(None, (TipMoved(MAIN, talk.head),)))
+
+    async def offer(self, server: str, on: bool) -> str:
+        """Offer the tools of an MCP server from the next request on, or no longer; what was done, in words. The server
+        is started where it has to be, and a project's is from now on allowed. Raises `ServerFailed`, `NotFound`, and
+        `CtxtuiError` while a turn runs."""
+        tools, runner = self.tools, self.runner
+        if tools is None or runner is None:
+            raise CtxtuiError("the chat has not begun")
+        if runner.state.running:
+            raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
+        if on:
+            await tools.servers.on(server)
+        else:
+            tools.servers.off(server)
+        count = len(tools.servers.of(server).tools)
+        told = f"the model is offered {count:,} tools of the MCP server {server}" + ("" if on else " no longer")
+        self.go_on_in(with_tools(runner.conversation, tools.definitions), told)
+        return told
+
+    def draft_with(self, servers: Collection[str]) -> Draft | None:
+        """The next request if the tools of these MCP servers were offered, under the applied edits; None before the
+        chat has begun. Raises what drafting raises."""
+        tools, runner = self.tools, self.runner
+        if tools is None or runner is None:
+            return None
+        return self.shaped(with_tools(runner.conversation, tools.definitions_with(servers)), acts=False).draft()
 
     def say(self, text: str) -> None:
         """Tell the user a line, which is not put on record."""
@@ -298,7 +323,7 @@ class Host:
         self.partner, talk = partner, self.runner.conversation
         self.files.meet(partner)
         self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
-        params = params_for(partner, self.config.settings.answer_tokens)
+        params = params_for(partner, self.config.settings)
         self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=partner.window),)))
 
@@ -326,15 +351,20 @@ class Host:
         self._keep_queue()
         self.tell(ChatNews(moment, tuple(noted)))
 
-    @property
-    def clock(self) -> Callable[[], float]:
-        """Gives the time in Unix seconds."""
-        return self._clock
-
     async def _before_request(self) -> None:
         """Edits that waited leave with the request that comes now, where it comes after what they waited for."""
-        told = await release_due(self)
-        if told:
+        overlay, partner = self.overlay(), self.partner
+        if overlay is None or partner is None or not overlay.waiting:
+            return
+        counter = self.files.counter = self.files.counter or Counter()
+        calls = self.session.thread_calls(MAIN)
+        other = bool(calls) and calls[-1].model != partner.model
+
+        def asked(at: float | None) -> Next | None:
+            return next_call_of(self.session, counter, self.config.settings, MAIN, overlay.applied, at)
+
+        come = await asyncio.to_thread(due, frozenset(overlay.waiting.values()), asked, self.clock(), other)
+        if told := released(overlay, come):
             self.released()
             self._moment(progress.Noted("edits", told))
 
@@ -359,13 +389,11 @@ class Host:
             return True
         return await asyncio.to_thread(writer.wait, seconds, writer.last_ticket)
 
-    def _own_id(self) -> str:
-        return f"{self.session.about.id}.{len(self.session.calls) + 1}"
-
     def _exchange(self, draft: Draft, attempt: int) -> AnswerReader:
         assert self.partner is not None
-        made = self.partner, draft, self._own_id(), attempt
-        return reader_for(self.session, *made, at=self._clock(), epoch=self._epoch)
+        own_id = f"{self.session.about.id}.{len(self.session.calls) + 1}"
+        made = self.partner, draft, own_id, attempt
+        return reader_for(self.session, *made, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
         """End the turn (its partial answer is kept), the line and the record; whether everything got into the file."""

@@ -221,10 +221,10 @@ async def refined(partner: ChatModel, line: SdkLine, config: Config) -> ChatMode
     return replace(partner, models=ids or partner.models, most_output=output if isinstance(output, int) else 0)
 
 
-def params_for(partner: ChatModel, answer_tokens: int) -> dict[str, Json]:
-    """The top-level parameters of a chat's requests. An answer gets `answer_tokens`, at most what the model can give
+def params_for(partner: ChatModel, settings: Settings) -> dict[str, Json]:
+    """The top-level parameters of a chat's requests. An answer gets ``answer_tokens``, at most what the model can give
     and a quarter of its window."""
-    most = answer_limit(answer_tokens, partner.most_output, partner.window)
+    most = answer_limit(settings.answer_tokens, partner.most_output, partner.window)
     dialect = partner.endpoint.dialect
     if dialect == ANTHROPIC:
         return {"model": partner.model, "max_tokens": most, "cache_control": {"type": "ephemeral"}, "stream": True}

@@ -68,7 +68,7 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
     as the agent itself is asked, behind everything that it knows.
 
     Raises `CtxtuiError` where the agent's context cannot be sent to it."""
-    dialect, params = partner.endpoint.dialect, params_for(partner, config.settings.answer_tokens)
+    dialect, params = partner.endpoint.dialect, params_for(partner, config.settings)
     if own is None:
         # Nothing of it is read again: writing it to the cache would only cost.
         bare = {key: value for key, value in params.items() if key != "cache_control"}

@@ -25,6 +25,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.tokens.weights import tokens
@@ -146,6 +147,12 @@ class Foreteller:
             self._simulator.take(last[1], began=at)
             self._before[thread] = last[1].total
             del self._last[thread]
+
+
+def foreteller_for(book: Book, counter: Counter, partner: ChatModel, price: Pricer) -> Foreteller:
+    """What foretells the requests to `partner`, by the cache rules of its provider."""
+    kind = "" if partner.is_offline else partner.endpoint.kind or partner.endpoint.name
+    return Foreteller(book, counter, cache_rules().rules(book.card(partner.model), kind), partner, price)
 
 
 def held_because(found: RequestForecast | None, settings: Settings) -> str:

@@ -218,7 +218,7 @@ def request_again(applied: Applied, call: Call, partner: ChatModel, settings: Se
 def _params(call: Call, partner: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
     """The parameters of a request: those recorded, with this model, streamed, and an answer no longer than need be; and
     how many tokens that answer has at most."""
-    own = params_for(partner, settings.answer_tokens)
+    own = params_for(partner, settings)
     recorded = Request((), call.skeleton).params if call.skeleton is not None else {}
     kept = {key: value for key, value in recorded.items() if key not in _OURS | _DROPPED}
     limit = next((key for known in (recorded, own) for key in ANSWER_LIMITS if key in known), "")

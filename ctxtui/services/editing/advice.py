@@ -11,8 +11,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import CallCharge
-from ctxtui.analysis.money.policy_savings import by_policy
-from ctxtui.analysis.money.savings import Cure
+from ctxtui.analysis.money.savings import Cure, by_policy
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT

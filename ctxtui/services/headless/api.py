@@ -9,21 +9,29 @@ async with agent_run(provider="anthropic", tools=[MY_TOOL], allow=["my_tool"]) a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
+from ctxtui.analysis.call_choice import choose
+from ctxtui.core import canonical
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import single
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
-from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.headless.own_requests import curator
+from ctxtui.services.config.policy_registry import chosen_steps, every_policy
+from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter, count_all
+from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.editing.curate import curated
+from ctxtui.services.editing.edited_context import written
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
+from ctxtui.services.recordings.open import load_stream
 from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import confined
 
@@ -114,3 +122,29 @@ def _spelled(value: Any) -> str:
 
 def _spelled_in(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else _spelled(value)
+
+
+Body = dict[str, Any]
+
+
+def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") -> Callable[[Mapping[str, Any]], Body]:
+    """What puts a request body under `policies` (names, or files of profiles) and returns the one that leaves. Blocks
+    are counted once, however many requests hold them. Settings are those of the folder `cwd`.
+
+    Raises `BadConfig`, `NotFound` for policies that are spelled wrongly; what it returns raises `CtxtuiError` for what
+    is no request, or where no legal one is left."""
+    settings = load([], cwd=Path(cwd).resolve()).settings
+    named = [policies] if isinstance(policies, str | Path) else list(policies)
+    steps, counter, prices = chosen_steps([str(one) for one in named]), Counter(), prices_for(settings)
+
+    def curate(request: Mapping[str, Any]) -> Body:
+        loaded = load_stream(io.BytesIO(canonical.dumps(dict(request))), "the request")
+        book = book_for(loaded.session, counter, settings)
+        count_all(book, counter)
+        found = curated(
+            book, counter, choose(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
+        )
+        body: Body = canonical.loads(written(found, "", None).data)
+        return body
+
+    return curate

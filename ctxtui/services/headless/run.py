@@ -14,31 +14,36 @@ from ctxtui.agent import events, progress
 from ctxtui.agent.child import Agents
 from ctxtui.agent.conversation import Draft, with_system
 from ctxtui.agent.tools.command_tool import told
+from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, Session
+from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import TOLD, ChatNews
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
+from ctxtui.services.chat.model_choice import params_for
+from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, foreteller_for, held_because
 from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
 from ctxtui.services.chat.sub_agents.child_run import last_words
-from ctxtui.services.config.context_levels import CRITICAL, REMEDY, context_level
-from ctxtui.services.counting.books import book_for, cache_rules
+from ctxtui.services.config.window_checks import CRITICAL, REMEDY, context_level
+from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
 from ctxtui.services.counting.pricing import price_here, price_of, prices_for
-from ctxtui.services.headless.before_run import found_before, has_price
 from ctxtui.services.headless.job_log import JobLogs
-from ctxtui.services.headless.run_edits import RunEdits
 from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOptions, RunResult
-from ctxtui.services.headless.run_progress import full_line, round_line, step_line, tokens_line
+from ctxtui.services.headless.run_progress import RunEdits, full_line, round_line, step_line, tokens_line
+from ctxtui.services.project.model_window import ModelWindow
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.progress import told as wait_told
+from ctxtui.services.project.report import RunPlan, RunReport, analysed
+from ctxtui.tokens.weights import tokens
 from ctxtui.views.lists.run_report import plain_lines as report_lines
-from ctxtui.wire.request import Request
+from ctxtui.wire.request import ANSWER_LIMITS, Request
+from ctxtui.wire.speech import user_message
 
 Say = Callable[[str], object]
 Observe = Callable[[ChatNews], object]
@@ -169,11 +174,8 @@ class HeadlessRun:
         book = book_for(host.session, self._counter, host.config.settings)
         if options.log_dir is not None:
             self._logs = JobLogs(options.log_dir, book, self._counter)
-        rules = cache_rules().rules(
-            book.card(partner.model), "" if partner.is_offline else partner.endpoint.kind or partner.endpoint.name
-        )
         prices = price_here(prices_for(host.config.settings))
-        self._teller = Foreteller(book, self._counter, rules, partner, prices)
+        self._teller = foreteller_for(book, self._counter, partner, prices)
         id_ = host.session.about.id
         self._say(f"session {id_}: `ctxtui open {id_}` shows it, also while it runs")
 
@@ -407,3 +409,42 @@ class HeadlessRun:
 def _lead(thread: str) -> str:
     """What lines about `thread` begin with."""
     return "" if thread == MAIN else f"{thread}: "
+
+
+def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
+    """The window and the project of `host`'s chat, which has begun, before it does `task`; for a worker thread, which
+    tells `progress` how far it is. Raises
+    `BadConfig` where nothing of the window is left."""
+    partner, runner, settings = host.partner, host.runner, host.config.settings
+    assert partner is not None and runner is not None
+    book = book_for(host.session, counter, settings)
+    card, weights = book.card(partner.model), book.weights(partner.model)
+    takes = {"system": 0, "tools": 0, "task": 0}
+    said = [("task", item.block) for item in user_message(runner.conversation.dialect, task)]
+    there = [(item.place.section, item.block) for item in host.session.tree.items(runner.conversation.head)]
+    for part, block in (*there, *said):
+        if part in takes and block.kind != HEADER:
+            takes[part] += round(tokens(counter(card)(block), weights))
+    params = params_for(partner, settings)
+    limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
+    takes |= {"answer": limits[0]} if limits else {}
+    memory, own = host.files.memory_for(task), host.files.card
+    plan = RunPlan(
+        model=partner.model,
+        task=task,
+        takes=takes,
+        window=ModelWindow(
+            partner.model, own, partner.window or own.window or 0, host.files.usable, partner.origin or "model table"
+        ),
+        apart=host.files.apart,
+        memory=memory.texts if memory is not None else (),
+    )
+    return analysed(plan, host.config, host.cwd, counter, progress)
+
+
+def has_price(host: Host) -> bool:
+    """Whether it is known what the requests of `host`'s chat cost."""
+    partner = host.partner
+    assert partner is not None
+    one = Call("", "", provider=partner.endpoint.name, model=partner.model, usage=Usage(1), started=host.clock())
+    return price_here(prices_for(host.config.settings))([one])[0][0] is not None

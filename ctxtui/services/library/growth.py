@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.call_choice import ChosenCall, unsent
 from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.feasible import Feasible, feasible
@@ -55,7 +55,9 @@ def growth_report(
     calls = session.thread_calls(chosen.thread)
     if not calls:
         return GrowthReport(Growth(thread=chosen.thread, lacks=("no call is recorded",)))
-    starts = begun(session, calls, rule, notes)
+    since = unsent(session, chosen.thread)
+    contexts = [*calls, *([since] if since is not None else [])]
+    starts = begun(session, contexts, rule, notes)
     own = any(start.own for start in starts)
 
     def tokens(call: Call) -> int:
@@ -64,14 +66,16 @@ def growth_report(
     def cost(call: Call) -> tuple[SpendingRow, bool]:
         return row_of(call, account.costs.get(call.id), ""), True
 
-    rows = phases(calls, starts, tokens, cost)
+    rows = phases(contexts, starts, tokens, cost)
+    if rows[-1].first > len(calls):
+        rows[-1] = replace(rows[-1], name=f"{rows[-1].name}, not sent yet")
     costs = costs_of(account, chosen.thread)
     found = DuplicateFinder(session.tree, book.names, session.about.cwd)
     last = calls[-1].sent_head
     found.show(last)
     twice = sum(costs.running.own(one.node) for one in standing(found.found, session.tree, last))
     priced = any(account.costs.get(call.id) is not None for call in calls)
-    grown = growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced)
+    grown = growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced, since=since)
     look = preflight(book, ChosenCall(chosen.thread, len(calls), calls[-1]), ahead, account.usable_share, account.table)
     window = look.window
     return GrowthReport(grown, look, feasible(look.outlook, rows, window.usable, window.window or window.limit))

@@ -1,11 +1,19 @@
-"""Sessions, calls, tools and quotas as tables for other engines: one row each, columns of plain values."""
+"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files, written piece by piece."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
+from ctxtui.analysis.money.tool_costs import ToolCosts
+from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.usage import QuotaReport
+from ctxtui.services.members import members
 from ctxtui.views.model.call_owners import CallOwners
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 
@@ -36,69 +44,40 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 """The tables with their columns, in order, and the type of each."""
 
 
-class TableRows:
-    """The rows of sessions that are told one after the other, with their calls from `since` (Unix seconds) on; a call
+def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
+    """The rows of each session whose figures are known, by table, with its calls from `since` (Unix seconds) on; a call
     without a time is as old as its session. A call that stands in several recordings is a row of each; `first_seen` in
     the one that owns it, so that sums over it count each call once, and nowhere for what ctxtui copied."""
-
-    def __init__(self, owners: CallOwners, since: float = 0.0) -> None:
-        self._owners = owners
-        self._since = since
-
-    def of(self, one: SessionSummary) -> dict[str, list[Row]]:
-        """The rows of each of `TABLES` of a session whose figures are known: none where it has no call of that time."""
-        own = set(map(id, self._owners.own(one.key, one.spent)))
+    owners = CallOwners()
+    for one in sessions:
+        owners.put(one.key, one.spent)
+    for one in sessions:
+        own = set(map(id, owners.own(one.key, one.spent)))
         calls = [
             _call(one, number, call, id(call) in own)
             for number, call in enumerate(one.spent, 1)
-            if (call.started or one.mtime) >= self._since
+            if (call.started or one.mtime) >= since
         ]
-        if self._since and not calls:
-            return {}
-        return {"sessions": [_session(one)], "calls": calls, "tools": _tools(one), "quotas": _quotas(one)}
-
-
-def tables_of(sessions: Iterable[SessionSummary], since: float = 0.0) -> dict[str, list[Row]]:
-    """All rows of sessions whose figures are known, by table."""
-    sessions, owners = list(sessions), CallOwners()
-    for one in sessions:
-        owners.put(one.key, one.spent)
-    rows, found = TableRows(owners, since), dict[str, list[Row]]((name, []) for name in TABLES)
-    for one in sessions:
-        for name, more in rows.of(one).items():
-            found[name] += more
-    return found
+        if not one.error and (calls or not since):
+            tools, quotas = [_tool(one, tool) for tool in one.tools], [_quota(one, report) for report in one.quotas]
+            yield {"sessions": [_session(one)], "calls": calls, "tools": tools, "quotas": quotas}
 
 
 def _session(one: SessionSummary) -> Row:
     return {
         "session": one.key,
-        "path": one.path or None,
-        "id": one.id,
-        "source": one.source or None,
-        "client_version": one.client_version or None,
-        "project": one.cwd or None,
-        "title": one.title,
+        **members(one, "path? id source? client_version? project=cwd? title"),
         "changed": _time(one.mtime),
-        "model": one.model or None,
-        "calls": one.calls,
-        "turns": one.turns,
-        "subagents": one.subagents,
-        "peak_tokens": one.peak_tokens,
-        "window": one.window or None,
-        "usable": one.usable or None,
-        "total_tokens": one.total_tokens,
-        "usd": one.cost_usd,
-        "usd_at_least": one.known_usd,
-        "unpriced_calls": one.unpriced,
-        "misses": one.misses,
-        "compactions": one.compactions,
+        **members(one, "model? calls turns subagents peak_tokens window? usable? total_tokens usd=cost_usd"),
+        **members(one, "usd_at_least=known_usd unpriced_calls=unpriced misses compactions"),
         "compressors": list(one.compressors),
         "policies": list(one.policies),
     }
 
 
 def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row:
+    # What was not reported is not zero.
+    sizes = call.input, call.read, call.tokens - call.input
     return {
         "session": one.key,
         "number": number,
@@ -106,14 +85,10 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
         "thread": call.thread or "main",
         "started": _time(call.started),
         "model": one.models[call.model][0] if call.model >= 0 else None,
-        # What was not reported is not zero.
-        "input": call.input if call.tokens else None,
-        "cache_read": call.read if call.tokens else None,
-        "output": call.tokens - call.input if call.tokens else None,
+        **dict(zip(("input", "cache_read", "output"), sizes if call.tokens else (None,) * 3, strict=True)),
         "usd": call.cost,
         "miss": MISSED in call.marks,
-        "lost_usd": call.lost,
-        "cause": call.cause or None,
+        **members(call, "lost_usd=lost cause?"),
         "compaction": COMPACTED in call.marks,
         "over_usable": OVER in call.marks,
         "skill": call.skill or None,
@@ -121,39 +96,116 @@ def _call(one: SessionSummary, number: int, call: CallSpent, first: bool) -> Row
     }
 
 
-def _tools(one: SessionSummary) -> list[Row]:
-    return [
-        {
-            "session": one.key,
-            "server": tool.server or None,
-            "name": tool.name,
-            "mcp": tool.mcp,
-            "state": tool.state,
-            "schema_tokens": tool.tokens,
-            "carried_calls": sum(end - first for first, end in tool.carried),
-            "called": len(tool.called),
-            "result_tokens": tool.results,
-            "schema_usd": tool.schema_usd,
-            "use_usd": tool.use_usd,
-        }
-        for tool in one.tools
-    ]
+def _tool(one: SessionSummary, tool: ToolCosts) -> Row:
+    return {
+        "session": one.key,
+        **members(tool, "server? name mcp state schema_tokens=tokens"),
+        "carried_calls": sum(end - first for first, end in tool.carried),
+        "called": len(tool.called),
+        **members(tool, "result_tokens=results schema_usd use_usd"),
+    }
 
 
-def _quotas(one: SessionSummary) -> list[Row]:
-    return [
-        {
-            "session": one.key,
-            "quota": report.limit,
-            "window_minutes": report.minutes,
-            "used": report.used,
-            "resets": _time(report.resets),
-            "reported": _time(report.at),
-            "raw": report.raw or None,
-        }
-        for report in one.quotas
-    ]
+def _quota(one: SessionSummary, report: QuotaReport) -> Row:
+    return {
+        "session": one.key,
+        **members(report, "quota=limit window_minutes=minutes used"),
+        "resets": _time(report.resets),
+        "reported": _time(report.at),
+        "raw": report.raw or None,
+    }
 
 
 def _time(seconds: float) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds else None
+
+
+_PIECE: Final = 20_000
+"""Rows that are written together."""
+
+
+class ParquetFolder:
+    """``with ParquetFolder(folder, replace=False) as out: out.add(rows)``: a file ``NAME.parquet`` for each table, for
+    the user alone, once all are whole; none where the block ends in an error. Raises `CtxtuiError` at the beginning:
+    where pyarrow is not installed, a file is there already and not to be replaced, or the folder cannot be written."""
+
+    def __init__(self, folder: Path, *, replace: bool) -> None:
+        self._arrow, self._parquet = _arrow()
+        self.files = {name: folder / f"{name}.parquet" for name in TABLES}
+        self.rows = dict.fromkeys(TABLES, 0)
+        """Rows of each table so far."""
+        there = [file for file in self.files.values() if file.exists() and not replace]
+        if there:
+            raise CtxtuiError("there is a file already", place=str(there[0]), way_out="--force replaces it")
+        self._waiting: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self._schemas = {name: self._schema(name) for name in TABLES}
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._writers = {name: self._writer(name) for name in TABLES}
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+
+    def _schema(self, name: str) -> Any:
+        return self._arrow.schema([(column, _type(self._arrow, kind)) for column, kind in TABLES[name].items()])
+
+    def _half(self, name: str) -> Path:
+        return self.files[name].with_suffix(".parquet.part")
+
+    def _writer(self, name: str) -> Any:
+        half = self._half(name)
+        half.unlink(missing_ok=True)
+        half.touch(mode=0o600)
+        return self._parquet.ParquetWriter(half, self._schemas[name], compression="zstd")
+
+    def add(self, tables: Mapping[str, list[Row]]) -> None:
+        """More rows of each table."""
+        for name, rows in tables.items():
+            self._waiting[name] += rows
+            self.rows[name] += len(rows)
+            if len(self._waiting[name]) >= _PIECE:
+                self._write(name)
+
+    def _write(self, name: str) -> None:
+        rows, self._waiting[name] = self._waiting[name], []
+        try:
+            self._writers[name].write_table(self._arrow.Table.from_pylist(rows, schema=self._schemas[name]))
+        except OSError as error:
+            raise _unwritable(self.files[name], error) from error
+
+    def __enter__(self) -> ParquetFolder:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is None:
+                for name in TABLES:
+                    self._write(name)
+            for writer in self._writers.values():
+                writer.close()
+            if kind is None:
+                for name in TABLES:
+                    self._half(name).replace(self.files[name])
+        except OSError as error:
+            raise _unwritable(self.files["sessions"].parent, error) from error
+        finally:
+            for name in TABLES:
+                with suppress(OSError):
+                    self._half(name).unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> CtxtuiError:
+    return CtxtuiError(f"it cannot be written: {error.strerror or error}", place=str(path), way_out="another -o FOLDER")
+
+
+def _type(arrow: ModuleType, kind: str) -> Any:
+    if kind == TEXTS:
+        return arrow.list_(arrow.string())
+    return arrow.timestamp("us", tz="UTC") if kind == TIME else getattr(arrow, kind)()
+
+
+def _arrow() -> tuple[ModuleType, ModuleType]:
+    try:
+        # By name: it is an extra, and has no types of its own.
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise NotFound("pyarrow is not installed", way_out="pip install 'ctxtui[parquet]'") from error

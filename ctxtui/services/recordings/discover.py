@@ -5,6 +5,7 @@ Of a database its list of sessions is read. Where a session ran is asked later w
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,10 +17,9 @@ from stat import S_ISREG
 from typing import Final, NamedTuple
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.services.config.clients import KnownClient, RecordingPlace, switched_on
+from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, client_of, switched_on
 from ctxtui.services.config.projects import related
 from ctxtui.services.recordings.databases.address import address_of, parted
-from ctxtui.services.recordings.known_projects import known_projects
 
 HERE: Final = "here"
 ELSEWHERE: Final = "elsewhere"
@@ -222,18 +222,12 @@ def _listed(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
     # Imported here: SQLite is not needed where no client has a database.
     from ctxtui.services.recordings.databases.sessions import roots
 
+    path = Path(database)
     return tuple(
-        FoundRecording(
-            str(address_of(Path(database), one.id)),
-            one.source,
-            one.id,
-            one.messages,
-            one.updated,
-            cwd=one.cwd,
-            title=one.title,
-            version=one.version,
+        FoundRecording(str(address_of(path, one.id)), one.source, one.id, one.messages, one.updated)._replace(
+            cwd=one.cwd, title=one.title, version=one.version
         )
-        for one in roots(Path(database))
+        for one in roots(path)
     )
 
 
@@ -254,16 +248,9 @@ def _beside(
             except (OSError, ValueError):
                 continue
             if S_ISREG(status.st_mode) and status.st_size:
-                group = HERE if folder in around else ELSEWHERE
-                yield FoundRecording(
-                    file,
-                    client.source,
-                    id_of(f"{folder.name}{path.name}"),
-                    status.st_size,
-                    status.st_mtime,
-                    group,
-                    str(folder),
-                )
+                group, id_ = HERE if folder in around else ELSEWHERE, id_of(f"{folder.name}{path.name}")
+                sizes = status.st_size, status.st_mtime
+                yield FoundRecording(file, client.source, id_, *sizes, group, str(folder))
 
 
 def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:
@@ -334,3 +321,91 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
+
+
+_LARGEST: Final = 16_000_000
+"""Bytes of a client's file of projects that is still read."""
+
+
+def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
+    """The directories in the clients' own files of projects, and those that sessions `ran` in ("" is none)."""
+    named = dict.fromkeys(name for name in ran if name)
+    for client in CLIENTS:
+        if client.projects is not None:
+            named |= dict.fromkeys(_projects(client.projects(env)))
+    return tuple(Path(name) for name in named if os.path.isabs(name))
+
+
+def _projects(file: Path) -> tuple[str, ...]:
+    try:
+        status = os.stat(file)
+    except OSError:
+        return ()
+    return _read(str(file), status.st_size, status.st_mtime_ns) if status.st_size <= _LARGEST else ()
+
+
+@lru_cache(16)
+def _read(file: str, size: int, mtime_ns: int) -> tuple[str, ...]:
+    """The keys of a file's table ``projects``; a file that is damaged has none: it is its client's to say so."""
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read()
+        return tuple(_keys(data, file))
+    except (OSError, ValueError, RecursionError):
+        return ()
+
+
+def _keys(data: bytes, file: str) -> Iterator[str]:
+    if file.endswith(".toml"):
+        import tomllib
+
+        whole: object = tomllib.loads(data.decode("utf-8"))
+    else:
+        whole = json.loads(data)
+    projects = whole.get("projects") if isinstance(whole, dict) else None
+    yield from (str(key) for key in projects) if isinstance(projects, dict) else ()
+
+
+_HEADS: Final = (1 << 13, 1 << 16)
+"""Bytes that are read; the second only where the first name no directory."""
+_CWD: Final = rb'"(?:cwd|directory|workspaceDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
+
+
+def _head(path: Path) -> bytes:
+    head = b""
+    try:
+        with path.open("rb", buffering=0) as file:
+            for room in _HEADS:
+                more = file.read(room - len(head))
+                head += more
+                if not more or re.search(_CWD, head):
+                    break
+    except OSError:
+        return head
+    return head
+
+
+def _cwd(head: bytes) -> str:
+    found = re.search(_CWD, head)
+    try:
+        return str(json.loads(found[1])).removeprefix("file://") if found else ""
+    except ValueError:
+        return ""
+
+
+def placed(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
+    """`found` in the same order without parts of others; those whose folder tells nothing with their directory and, in
+    or below one of `around`, as ``here``.
+
+    The heads of these are read when they are asked for: take no more than needed.
+    """
+    places = tuple(around)
+    for one in found:
+        if one.cwd or one.folder or one.group == SAMPLES or not one.source:
+            yield one
+            continue
+        head, client = _head(one.path), client_of(one.source)
+        if client and client.began_by and re.search(rb'"%s"\s*:\s*"' % client.began_by.encode(), head):
+            continue
+        cwd = _cwd(head)
+        yield one._replace(cwd=cwd, group=HERE if is_inside(cwd, places) else one.group) if cwd else one

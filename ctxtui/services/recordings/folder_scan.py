@@ -12,13 +12,11 @@ from typing import Final
 from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.live_database import in_use
 from ctxtui.services.config.format_registry import detect
-from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder
-from ctxtui.services.recordings.body_sessions import recordings_of
+from ctxtui.services.recordings.body_folder import INDEX, holds_bodies, is_body, is_body_folder, recordings_of
 from ctxtui.services.recordings.companion_files import folders_of
 from ctxtui.services.recordings.databases.address import address_of, is_database
 from ctxtui.services.recordings.databases.sessions import roots
-from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import HERE, find
+from ctxtui.services.recordings.discover import HERE, find, placed
 from ctxtui.services.recordings.file_tail import unreadable
 from ctxtui.services.recordings.multi_file import WHOLE, gathered, is_gathered, is_job
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES

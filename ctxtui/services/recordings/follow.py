@@ -1,16 +1,15 @@
 """Following recordings that grow: a few file statuses many times a second, and nothing else until something changes.
 
 Polling, because it is the same on every system and file system, and cheap: a look at one recording is one `stat` per
-file and folder (a few microseconds each). Nothing here knows Textual: `Follower` is a plain object, `run` drives it
-from a thread, `follow` from an event loop.
+file and folder (a few microseconds each). Nothing here knows Textual: `Follower` is a plain object, which `run` drives
+from a thread.
 """
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -107,11 +106,3 @@ def run(follower: Follower, tell: Callable[[FollowedNews], None], stop: threadin
     while not stop.wait(follower.pause()):
         for heard in follower.poll():
             tell(heard)
-
-
-async def follow(follower: Follower) -> AsyncIterator[FollowedNews]:
-    """Follow in an event loop; reading is done in a thread. Ends when the iterator is closed."""
-    while True:
-        await asyncio.sleep(follower.pause())
-        for heard in await asyncio.to_thread(follower.poll):
-            yield heard

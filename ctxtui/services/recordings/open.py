@@ -5,17 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Event
-from ctxtui.services.recordings.body_folder import INDEX
-from ctxtui.services.recordings.body_sessions import BodySession, session_at, stream_of
+from ctxtui.services.recordings.body_folder import INDEX, session_at, stream_of
 from ctxtui.services.recordings.databases.address import is_database, parted
-from ctxtui.services.recordings.databases.sessions import roots, rows_of
-from ctxtui.services.recordings.databases.sources import rows
-from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import HERE, FoundRecording
+from ctxtui.services.recordings.databases.sessions import roots, rows, rows_of
+from ctxtui.services.recordings.discover import HERE, FoundRecording, placed
 from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file
 from ctxtui.services.recordings.joined_recording import JoinedPaths, JoinedRecording, paths_of
@@ -34,46 +31,63 @@ def opening(path: Path, *, usage: bool = False, own: str | None = None) -> tuple
 
     For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
     sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
-    with the session's transcript where that is found. `usage` as for `FirstReading.begin`.
+    with the session's transcript where that is found. `usage` as for `begin`.
 
     Raises `NotFound`, `Unreadable`, `NoContext`.
     """
     pair = paths_of(path) if own is None else JoinedPaths(path, Path(own)) if own else None
     if pair is not None:
         return _together(pair, usage)
+    source = _source_of(path)
+    if source is None:
+        written = session_at(path)
+        main, bodies = (written.transcript or path, written.folder) if written is not None else (path, None)
+        reading, chunks = begin_file(main, bodies, usage=usage and bodies is None)
+        return Loaded(reading.session, main.name, main, reading), map(RecordingNews, chunks)
+    anew = ReadAnew(source.files, source.begin) if source.files else None
+    reading, chunks = source.begin()
+    return Loaded(reading.session, path.name, source.path, reading, anew), map(RecordingNews, chunks)
+
+
+class _Source(NamedTuple):
+    """A recording that is no plain file: its `path` (None: a pipe), the `name` by which its format is told, its bytes,
+    and the `files` of which one has changed where it says something else: it is then read anew as a whole."""
+
+    path: Path | None
+    name: str
+    pieces: Callable[[], Iterator[bytes]]
+    files: tuple[Path, ...] = ()
+
+    def begin(self) -> tuple[FirstReading, Iterator[list[Event]]]:
+        return begin(self.name, self.pieces(), str(self.path or ""))
+
+
+def _source_of(path: Path) -> _Source | None:
+    """What `path` names where that is no plain file, nor a session of bodies that has a transcript."""
     database, session = parted(path)
     written = session_at(path)
+    if _is_stream(database):
+        file = path.open("rb")
+        return _Source(None, path.name, lambda: iter(lambda: file.read(SLICE), b""))
+    if written is not None:
+        anew = (written.folder, written.folder / INDEX)
+        return None if written.transcript is not None else _Source(path, path.name, lambda: stream_of(written), anew)
+    if is_database(database):
+        id_ = session or next((one.id for one in roots(database)), "")
+        log = database.with_name(f"{database.name}-wal")
+        pieces = lambda: rows(database, rows_of(database, id_) if id_ else None)  # noqa: E731 - asked anew each time
+        return _Source(path, database.name, pieces, (database, log))
+    if gathered(path) is not None:
+        return _Source(path, path.name, lambda: gathered(path) or iter(()))
+    # An archive does not only grow: its directory is overwritten by what comes and written again behind it.
+    return _Source(path, path.name, lambda: Tail(path).slices(), (path,)) if _is_archive(path) else None
+
+
+def _is_stream(path: Path) -> bool:
     try:
-        stream = is_stream(database)
+        return is_stream(path)
     except OSError as error:
         raise unreadable(path, error) from error
-    if stream:
-        file = path.open("rb")
-        reading, chunks = begin(path.name, iter(lambda: file.read(SLICE), b""))
-        loaded = Loaded(reading.session, path.name, None, reading)
-    elif written is not None and written.transcript is not None:
-        reading, chunks = begin_file(written.transcript, written.folder)
-        loaded = Loaded(reading.session, written.transcript.name, written.transcript, reading)
-    elif written is not None:
-        anew = _bodies_anew(written, path)
-        reading, chunks = anew.begin()
-        loaded = Loaded(reading.session, path.name, path, reading, anew)
-    elif is_database(database):
-        anew = _anew(database, session or next((one.id for one in roots(database)), ""), str(path))
-        reading, chunks = anew.begin()
-        loaded = Loaded(reading.session, path.name, path, reading, anew)
-    elif (pieces := gathered(path)) is not None:
-        reading, chunks = begin(path.name, pieces, str(path))
-        loaded = Loaded(reading.session, path.name, path, reading)
-    elif _is_archive(path):
-        # It does not only grow: its directory is overwritten by what comes and written again behind it.
-        anew = ReadAnew((path,), lambda: begin(path.name, Tail(path).slices(), str(path)))
-        reading, chunks = anew.begin()
-        loaded = Loaded(reading.session, path.name, path, reading, anew)
-    else:
-        reading, chunks = begin_file(path, usage=usage)
-        loaded = Loaded(reading.session, path.name, path, reading)
-    return loaded, map(RecordingNews, chunks)
 
 
 def _together(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[RecordingNews]]:
@@ -94,20 +108,6 @@ def _is_archive(path: Path) -> bool:
             return file.read(len(_ARCHIVE)) == _ARCHIVE
     except OSError:
         return False  # whoever opens it next says why
-
-
-def _anew(database: Path, session: str, place: str) -> ReadAnew:
-    """How `session` of `database` is read, each time that the database or the log of its writes has changed."""
-
-    def read() -> tuple[FirstReading, Iterator[list[Event]]]:
-        return begin(database.name, rows(database, rows_of(database, session) if session else None), place)
-
-    return ReadAnew((database, database.with_name(f"{database.name}-wal")), read)
-
-
-def _bodies_anew(written: BodySession, path: Path) -> ReadAnew:
-    """How the bodies of a session without a transcript are read, each time that one came."""
-    return ReadAnew((written.folder, written.folder / INDEX), lambda: begin(path.name, stream_of(written), str(path)))
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str | None = None) -> Loaded:
@@ -144,20 +144,12 @@ def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[
 def content(path: Path) -> bytes:
     """The recording `path` as its reader takes it: the bytes of a file, the rows of one session of a database, several
     files as one stream. Raises `Unreadable`."""
-    database, session = parted(path)
-    if is_database(database):
-        session = session or next((one.id for one in roots(database)), "")
-        return b"".join(rows(database, rows_of(database, session) if session else None))
+    source = _source_of(path)
+    if source is not None:
+        return b"".join(source.pieces())
     written = session_at(path)
-    if written is not None and written.transcript is None:
-        return b"".join(stream_of(written))
-    if written is not None:
-        path = written.transcript or path
-    pieces = gathered(path)
-    if pieces is not None:
-        return b"".join(pieces)
     try:
-        return path.read_bytes()
+        return (path if written is None else written.transcript or path).read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
 

@@ -1,5 +1,4 @@
-"""The end of a long recording, read before its beginning: a first screenful must not wait for 50 MB, nor for a stored
-session of as many."""
+"""The end of a long recording, read before its beginning: a first screenful must not wait for 50 MB."""
 
 from __future__ import annotations
 
@@ -12,8 +11,6 @@ from msgspec.structs import replace
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect
-from ctxtui.services.config.paths import database
-from ctxtui.services.config.settings import Settings
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 LONG: Final = 2_000_000
@@ -51,12 +48,3 @@ def ending(path: Path) -> Session | None:
     session.about = replace(session.about, title="")
     known = session.calls or any(thread.tip != ROOT for thread in session.threads.values())
     return session if known and session.threads else None
-
-
-def stored_ending(id_: str, settings: Settings) -> Session | None:
-    """The last `END` bytes of what is shown first of a stored session; None where it is short, or a process is about to
-    go on with it. Raises `CtxtuiError`."""
-    # Imported here: most sessions are files.
-    from ctxtui.store.sessions.stored_state import stored_end
-
-    return stored_end(database(settings.data_dir), id_, END)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec.structs import replace
 
 from ctxtui.analysis.audit import records
 from ctxtui.analysis.book import Book
@@ -12,13 +14,19 @@ from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.analysis.session_events import CallEvent, events
 from ctxtui.analysis.short_names import Names
+from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.turns import Turns
 from ctxtui.pricing.price import Cost
-from ctxtui.views.model.scene import calls_of
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.books import table_for
+from ctxtui.tokens.features import NOTHING, Features
+from ctxtui.tokens.models import ModelCard
+from ctxtui.views.model.scene import calls_of, scene_at
 from ctxtui.views.transcript.row_index import Boundaries
 
 
@@ -160,3 +168,27 @@ class ThreadStudy:
             before = self.spent[-1]
             self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
             self.lacking.append(self.lacking[-1] + row.at_least)
+
+
+class RecordingEnd:
+    """What is shown of the end of a recording, read into `session` as if it began there. Nothing of it is ever counted:
+    that takes a study, which is made of the whole."""
+
+    def __init__(self, session: Session, settings: Settings) -> None:
+        self.session = session
+        self.thread = session.first_thread
+        calls = calls_of(session, self.thread)
+        self.boundaries = Boundaries(session.tree)
+        self.boundaries.extend(calls)
+        book = Book(session, table_for(settings), _counts_nothing)
+        totals = RunningTotals(book, calls[-1].model)
+        self.names = book.names
+        self.scene = replace(scene_at(book, totals, calls, len(calls) - 1, settings.usable_share), partial=True)
+        """Its last call. Numbers that count from the beginning are not to be believed."""
+
+
+def _counts_nothing(card: ModelCard) -> Callable[[Block], Features]:
+    def nothing(block: Block) -> Features:
+        return NOTHING
+
+    return nothing

@@ -1,4 +1,4 @@
-"""Counting in a process of its own."""
+"""Counting and pricing in processes of their own: loading tokenizer and price library takes longer than a frame may."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Final
 
 from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.block import Block
+from ctxtui.core.call import Call
+from ctxtui.pricing.price import PriceTable, essence
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.label_search import Cut
+from ctxtui.services.counting.pricing import Priced, Pricer, price_here
 from ctxtui.services.worker import Worker
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
@@ -82,3 +85,22 @@ def _batches(blocks: list[Block]) -> Iterator[list[Block]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+class PricingWorker:
+    """A pricer whose work is done by a child process; in this one if the child dies at it."""
+
+    def __init__(self, table: PriceTable) -> None:
+        self._worker = Worker(price_here, table)
+
+    def __call__(self, calls: Sequence[Call]) -> list[Priced]:
+        """The prices of `calls`."""
+        return self._worker.anyhow(_prices, [essence(call) for call in calls])
+
+    def close(self) -> None:
+        """End the child."""
+        self._worker.close()
+
+
+def _prices(pricer: Pricer, calls: list[Call]) -> list[Priced]:
+    return pricer(calls)

@@ -14,7 +14,7 @@ from typing import Final
 from sqlite_utils import Migrations
 from sqlite_utils.db import Database
 
-from ctxtui.store.schema import sql_views, tables
+from ctxtui.store.schema import tables
 from ctxtui.store.schema.database_file import APPLICATION_ID, copy_into, schema_version, writing
 from ctxtui.store.sessions import edits
 
@@ -45,7 +45,7 @@ def m001_first(db: Database) -> None:
     for script in (tables.CONTENT, tables.SESSIONS, tables.CALLS, tables.WORK):
         db.executescript(script)
     db.execute("INSERT INTO codecs (key, name) VALUES (0, 'plain')")
-    sql_views.make_views(db)
+    tables.make_views(db)
 
 
 @LADDER()

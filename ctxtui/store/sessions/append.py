@@ -18,7 +18,7 @@ from ctxtui.core.session import MAIN, Described, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.rows import Priced, sql_text
-from ctxtui.store.sessions import call_rows, session_rows
+from ctxtui.store.sessions import call_rows, write
 from ctxtui.store.sessions.in_flight import SLOTS, Event, stretches
 from ctxtui.store.sessions.read import nodes_by_run
 from ctxtui.store.sessions.runs import items_text
@@ -187,5 +187,5 @@ class Appender:
             self._blocks |= put_blocks(self._conn, self._packer, list(missing.values()), {})
         unknown = {node.place for node in held} - self._places.keys()
         if unknown:
-            self._places |= session_rows.place_keys(self._conn, unknown)
+            self._places |= write.place_keys(self._conn, unknown)
         return [(self._places[node.place], self._blocks[node.block.digest]) for node in held]

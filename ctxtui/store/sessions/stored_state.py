@@ -15,7 +15,6 @@ from ctxtui.store.schema.connect import connect
 from ctxtui.store.sessions.in_flight import COLUMNS, InFlightEvent, events_of
 from ctxtui.store.sessions.listing import find
 from ctxtui.store.sessions.read import read_session
-from ctxtui.store.sessions.read_end import is_long, read_end
 
 GROWS: Final = ("opened", "said", "context", "results", "back")
 """Kinds of events in flight by which a context begins and grows."""
@@ -78,14 +77,6 @@ def places_in(path: Path) -> list[StoredPlace]:
         StoredPlace(py_text(id_), py_text(source), py_text(cwd), when, py_text(file), bool(silent))
         for id_, source, cwd, when, file, silent in found
     ]
-
-
-def stored_end(path: Path, session_id: str, most: int) -> Session | None:
-    """The end of a long session in the database `path` (`read_end`), of about `most` bytes; None where it is short, or
-    its contexts have grown since their last calls, which takes those to be told. Raises `CtxtuiError`."""
-    with explained(path), closing(connect(path, readonly=True)) as conn:
-        key = find(conn, session_id)[0]
-        return read_end(conn, key, most) if is_long(conn, key) and not _flying(conn, key) else None
 
 
 def _state(conn: sqlite3.Connection, key: int) -> State:

@@ -1,26 +1,93 @@
-"""Writing a session: packed before the write lock is taken, inserted in one transaction.
-
-Rows are inserted one after another, and a page of SQLite ends where the next row does not fit: with bodies of a few
-hundred bytes a sixth of a session's record would be blank. A small reordering puts rows together that fill a page.
-"""
+"""Writing a session: packed before the write lock is taken, inserted in one transaction."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from ctxtui.core.block import Block
+from ctxtui.core.block import Block, Place
 from ctxtui.core.session import Session
 from ctxtui.store.block_codec import SMALLEST, Packer, preview
 from ctxtui.store.host_process import HostProcess
 from ctxtui.store.leases import refuse_in_use
-from ctxtui.store.rows import Price, Progress, SourceInfo, sql_text
+from ctxtui.store.rows import Price, Progress, SourceInfo, py_text, sql_text
 from ctxtui.store.schema.database_file import writing
-from ctxtui.store.sessions import call_rows, session_rows
-from ctxtui.store.sessions.identity import identify
+from ctxtui.store.sessions import call_rows
+from ctxtui.store.sessions.identity import Identity, identify
 from ctxtui.store.sessions.runs import RunLayout, items_text, lay_out, places_of
+
+_LISTS = {"skipped": 4, "happenings": 7, "outcomes": 4}
+"""Tables with one row per list entry, and how many columns they have."""
+
+
+def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, source: SourceInfo, now: float) -> int:
+    """Insert or update the session's own row, its sources and its lists; the row's key. What the user gave it stays."""
+    about = session.about
+    texts = (about.id, about.title, about.source, about.cwd, about.client, about.version)
+    known = {
+        **dict(zip(("recorded_id", "title", "source", "cwd", "client", "version"), map(sql_text, texts), strict=True)),
+        "window": about.window,
+        "quotas": json.dumps(session.quotas, separators=(",", ":")) if session.quotas else None,
+        "changed": now,
+    }
+    key = identity.key
+    if key is None:
+        blank = {"model": "", "calls": 0, "threads": 0}
+        key = _insert(conn, {"id": identity.id, "imported": now, **known, **blank})
+    else:
+        sets = ", ".join(f"{name} = ?" for name in known)
+        conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*known.values(), key))
+    _put_sources(conn, key, source)
+    _put_lists(conn, key, session)
+    return key
+
+
+def _insert(conn: sqlite3.Connection, row: dict[str, object]) -> int:
+    names, marks = ", ".join(row), ", ".join("?" * len(row))
+    done = conn.execute(f"INSERT INTO sessions ({names}) VALUES ({marks})", tuple(row.values()))
+    return int(done.lastrowid or 0)
+
+
+def _put_sources(conn: sqlite3.Connection, key: int, source: SourceInfo) -> None:
+    conn.execute("DELETE FROM sources WHERE session = ?", (key,))
+    files = [source, *source.companions]
+    rows = [
+        (key, part, sql_text(file.path), file.size, file.mtime, sql_text(file.format))
+        for part, file in enumerate(files)
+    ]
+    conn.executemany(
+        "INSERT OR IGNORE INTO sources (session, part, path, size, mtime, format) VALUES (?, ?, ?, ?, ?, ?)", rows
+    )
+
+
+def _put_lists(conn: sqlite3.Connection, key: int, session: Session) -> None:
+    rows: dict[str, Iterator[tuple[object, ...]]] = {
+        "skipped": ((one.line, sql_text(one.reason)) for one in session.skipped),
+        "happenings": (
+            (sql_text(one.kind), sql_text(one.text), sql_text(one.thread), one.at, sql_text(one.after))
+            for one in session.happenings
+        ),
+        "outcomes": ((sql_text(one.name), sql_text(one.value)) for one in session.outcomes),
+    }
+    for table, width in _LISTS.items():
+        conn.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
+        numbered = ((key, nth, *row) for nth, row in enumerate(rows[table]))
+        conn.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width)})", numbered)
+
+
+def place_keys(conn: sqlite3.Connection, places: Iterable[Place]) -> dict[Place, int]:
+    """The keys of `places`, made where they are new."""
+    rows = conn.execute("SELECT key, section, role, mark FROM places")
+    keys = {Place(*map(py_text, texts)): key for key, *texts in rows}
+    for place in places:
+        if place not in keys:
+            values = tuple(map(sql_text, place))
+            done = conn.execute("INSERT INTO places (section, role, mark) VALUES (?, ?, ?)", values)
+            keys[place] = int(done.lastrowid or 0)
+    return keys
+
 
 _CHUNK = 500
 
@@ -58,7 +125,7 @@ def write_session(
         if identity.keep:
             return identity.id
         refuse_in_use(conn, identity.id, host)
-        key = session_rows.put_session(conn, identity, session, source, now)
+        key = put_session(conn, identity, session, source, now)
         keys = put_blocks(conn, packer, blocks, packed)
         runs = _put_runs(conn, key, session, layout, keys)
         call_rows.put(conn, key, session, layout, runs, packer, price)
@@ -107,9 +174,8 @@ def put_blocks(
     keys = known_blocks(conn, (block.digest for block in blocks))
     missing = [block for block in blocks if block.digest not in keys]
     rows = [packed.get(block.digest) or _row(packer, block) for block in missing]
-    order = filling_order([_payload(row) for row in rows])
     first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
-    keyed = [(key, rows[index]) for key, index in enumerate(order, first)]
+    keyed = list(enumerate(rows, first))
     keys.update((row.digest.hex(), key) for key, row in keyed)
     conn.executemany(
         "INSERT INTO blocks (key, digest, kind, size, codec, preview, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -118,19 +184,13 @@ def put_blocks(
     return keys
 
 
-def _payload(row: BlockRow) -> int:
-    """Bytes of the row in the file, to within a few."""
-    texts = (row.kind, row.preview or "", row.body)
-    return 32 + sum(len(text.encode("utf-8", "replace") if isinstance(text, str) else text) for text in texts)
-
-
 def _put_runs(
     conn: sqlite3.Connection, session_key: int, session: Session, layout: RunLayout, keys: dict[str, int]
 ) -> list[int]:
     """Insert the runs; their keys in the order of `layout.runs`."""
     pairs = [(session_key, key) for key in keys.values()]
     conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", pairs)
-    places = session_rows.place_keys(conn, places_of(session.tree, layout.runs))
+    places = place_keys(conn, places_of(session.tree, layout.runs))
     first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM runs").fetchone()[0]
     rows = []
     for key, run in enumerate(layout.runs, first):
@@ -164,52 +224,3 @@ def collect(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
     gone = conn.total_changes - before
     conn.execute("DELETE FROM skeletons WHERE NOT EXISTS (SELECT 1 FROM calls WHERE skeleton = skeletons.key)")
     return gone
-
-
-USABLE: Final = 4096 - 8
-"""Bytes of a leaf page for its rows (sqlite.org/fileformat2.html §1.6)."""
-
-_MOST: Final = 4096 - 35
-_LEAST: Final = (4096 - 12) * 32 // 255 - 23
-_OVERFLOW: Final = 4096 - 4
-_HEAD: Final = 2 + 2 + 4
-"""A row's pointer, and at most its length and key."""
-
-WINDOW: Final = 128
-"""Rows that may change places with each other: near enough to their order for readers, far enough to fill pages."""
-
-
-def on_leaf(payload: int) -> int:
-    """How many bytes of a leaf page a row of `payload` bytes takes; the rest of a long one is elsewhere."""
-    if payload > _MOST:
-        local = _LEAST + (payload - _LEAST) % _OVERFLOW
-        payload = (local if local <= _MOST else _LEAST) + 4
-    return payload + _HEAD
-
-
-def filling_order(payloads: Sequence[int]) -> list[int]:
-    """The indexes of rows of `payloads` bytes in an order that fills pages; each stays within its window."""
-    order: list[int] = []
-    for start in range(0, len(payloads), WINDOW):
-        window = range(start, min(start + WINDOW, len(payloads)))
-        order += _packed_pages({index: on_leaf(payloads[index]) for index in window})
-    return order
-
-
-def _packed_pages(sizes: dict[int, int]) -> list[int]:
-    # Best fit, largest first: every row goes to the page that it leaves the least room in.
-    pages: list[list[int]] = []
-    room: list[tuple[int, int]] = []
-    for index in sorted(sizes, key=lambda i: -sizes[i]):
-        size = sizes[index]
-        best = bisect_left(room, (size, -1))
-        if best < len(room):
-            left, page = room.pop(best)
-        else:
-            left, page = USABLE, len(pages)
-            pages.append([])
-        pages[page].append(index)
-        insort(room, (left - size, page))
-    # The fullest last page of one window and the first of the next are neighbours: the emptiest page comes last.
-    fullest = [page for _, page in sorted(room)]
-    return [index for page in fullest for index in sorted(pages[page])]

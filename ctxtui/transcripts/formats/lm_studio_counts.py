@@ -15,8 +15,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.timestamps import seconds
-from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.transcripts.kit.fields import seconds
+from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio counts"
 _ASKED: Final = re.compile(
@@ -32,11 +32,6 @@ def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins a log that tells counts alone."""
     text = file_head.text_of_head(head)
     return 0.95 if _ASKED.search(text) and not _BODY.search(text) else 0.0
-
-
-def reader(tree: Tree) -> WholeReader:
-    """A reader of one log."""
-    return WholeReader(tree, _parse)
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
@@ -67,3 +62,6 @@ def _calls(text: str, tree: Tree) -> Iterator[Event]:
         yield seen
     if talk is not None:
         yield Described(title=f"{len(asked)} requests to a local server")
+
+
+reader = whole_reader(_parse)

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, Skipped, ThreadSeen
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, one_line, word
-from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.tasks import words
+from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "root llm log"
+CONFIGURATION: Final = "config.json"
 _TURN: Final = frozenset({"turn", "role", "content"})
 _TRIAL: Final = frozenset({"trial_id", "response"})
 _CALIBRATION: Final = "[CALIBRATION]"
+_ASIDE: Final = "calibration"
+"""The thread in which the root tries its children out."""
+_ROOT: Final = ("root_llm", "root")
+_CHILDREN: Final = ("child_llm", "child_llms", "child", "children")
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -40,10 +48,16 @@ class _Search:
     def __init__(self, tree: Tree) -> None:
         self.tree, self.ids = tree, Ids()
         self.threads = {MAIN: Dialogue(tree, MAIN, self.ids)}
+        self._calls: dict[str, Call] = {}
+        """The calls so far, as the log and the trials tell them."""
+        self._models: dict[bool, _Model] = {}
+        """What the experiment's configuration says of the root's model (True) and of the children's."""
+        self._asked: dict[str, float | None] = {}
+        """When a thread's last message was written down: its request went then."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         if value.keys() >= _TRIAL:
-            yield from self._trial(value, found)
+            yield from self._trial(value)
         elif "role" in value:
             yield from self._turn(value, found)
         else:
@@ -57,7 +71,7 @@ class _Search:
     def _turn(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         role, content, when = word(value.get("role")), value.get("content"), moment(value.get("timestamp"))
         said = content if isinstance(content, str) else words(content)
-        name = "calibration" if said.startswith(_CALIBRATION) else MAIN
+        name = _ASIDE if said.startswith(_CALIBRATION) else MAIN
         if name not in self.threads:
             self.threads[name] = Dialogue(self.tree, name, self.ids)
             yield ThreadSeen(name, name, MAIN)
@@ -65,16 +79,28 @@ class _Search:
         if role == "assistant":
             span = (found.start, found.end)
             turn: dict[str, Json] = {"turn": value["turn"]} if "turn" in value else {}
-            call = Call("", "", model=word(value.get("model")), ended=when, line=found.line, bytes_=span, extra=turn)
-            yield dialogue.answer(spoken("assistant", said), call)
+            call = Call(
+                "",
+                "",
+                model=word(value.get("model")),
+                started=self._asked.pop(name, None),
+                ended=when,
+                usage=_usage(obj(value.get("usage")) or value),
+                line=found.line,
+                bytes_=span,
+                extra=turn,
+            )
+            yield self._called(dialogue.answer(spoken("assistant", said), call).call)
         elif value.get("code_executed") is not None:
             # A note of what ran: its result comes to the model with the next message.
             result = words(value.get("execution_result"))
+            self._asked[name] = when
             yield Happened("code", one_line(f"{words(value['code_executed'])} → {result}"), name, when)
         else:
+            self._asked[name] = when
             dialogue.say(spoken(role or "user", said))
 
-    def _trial(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+    def _trial(self, value: dict[str, Json]) -> Iterator[Event]:
         name = words(value.get("trial_id"))
         dialogue = self.threads[name] = Dialogue(self.tree, name, self.ids)
         yield ThreadSeen(name, name, MAIN)
@@ -89,16 +115,61 @@ class _Search:
             usage=_usage(cost),
             extra={key: value[key] for key in ("generation", "parent_id", "metrics") if key in value},
         )
-        yield dialogue.answer(spoken("assistant", words(value.get("response"))), known)
+        yield self._called(dialogue.answer(spoken("assistant", words(value.get("response"))), known).call)
         for key in ("score", "valid", "error"):
             found_ = obj(value.get("metrics")).get(key)
             if found_ is not None:
                 yield Outcome(f"{name}: {key}", words(found_))
 
+    def _called(self, call: Call) -> CallSeen:
+        """The call, with what the configuration says of its model where its own record does not."""
+        self._calls[call.id] = call
+        known = self._models.get(call.thread in (MAIN, _ASIDE))
+        return CallSeen(known.fill(call) if known is not None else call)
+
+    def configured(self, value: dict[str, Json]) -> Iterator[Event]:
+        for is_root, names in ((True, _ROOT), (False, _CHILDREN)):
+            told = next((value[name] for name in names if value.get(name)), None)
+            one = obj(told[0]) if isinstance(told, list) and len(told) == 1 else obj(told)
+            if word(one.get("model")):
+                self._models[is_root] = _Model(
+                    word(one["model"]),
+                    *(money(one.get(f"cost_per_million_{way}_tokens")) for way in ("input", "output")),
+                )
+        yield from map(self._called, self._calls.values())
+
+
+class _Configuration:
+    """Takes the experiment's ``config.json``."""
+
+    def __init__(self, search: _Search) -> None:
+        self._search = search
+
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        return self._search.configured(value)
+
+    def standing(self) -> Iterator[Event]:
+        return iter(())
+
+
+class _Model(NamedTuple):
+    """A model that the experiment's configuration names, with what it says that a million tokens cost in USD."""
+
+    id: str
+    input: float | None
+    output: float | None
+
+    def fill(self, call: Call) -> Call:
+        """`call` with the model, and the price of its report by the configuration, where its record has none."""
+        usage = call.usage
+        if usage and usage.cost is None and not usage.has_cache and self.input is not None and self.output is not None:
+            usage = replace(usage, cost=(usage.fresh * self.input + usage.output * self.output) / 1e6)
+        return replace(call, model=call.model or self.id, usage=usage)
+
 
 def _usage(cost: dict[str, Json]) -> Usage | None:
-    """A trial's own figures, whose input excludes the cache."""
-    if "input_tokens" not in cost:
+    """What a record tells of tokens; its input excludes the cache."""
+    if not isinstance(cost.get("input_tokens"), int | float):
         return None
     read = count(cost.get("cache_read_input_tokens", cost.get("cache_read_tokens")))
     written = count(cost.get("cache_creation_input_tokens", cost.get("cache_creation_tokens")))
@@ -113,29 +184,16 @@ def _usage(cost: dict[str, Json]) -> Usage | None:
     )
 
 
-class RootLogReader:
-    """Reads the log or a trial; `part` gives readers for the trials' files."""
+class RootLogReader(LinesReader):
+    """Reads the log or a trial; `part` gives readers for the trials' files and for the experiment's configuration."""
 
-    def __init__(self, tree: Tree, search: _Search | None = None) -> None:
-        self._search = search or _Search(tree)
-        self._lines = LinesReader(self._search)
+    def __init__(self, tree: Tree) -> None:
+        self._search = _Search(tree)
+        super().__init__(self._search)
 
-    @property
-    def tail(self) -> Skipped | None:
-        """What is still incomplete at the end."""
-        return self._lines.tail
-
-    def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
-        return self._lines.feed(data)
-
-    def settle(self) -> list[Event]:
-        """A last record without its line end, and how things stand."""
-        return self._lines.settle()
-
-    def part(self, name: str) -> RootLogReader:
-        """The reader for one trial's file."""
-        return RootLogReader(self._search.tree, self._search)
+    def part(self, name: str) -> Reader:
+        """The reader for one trial's file, or the configuration."""
+        return LinesReader(_Configuration(self._search) if name == CONFIGURATION else self._search)
 
 
 reader = RootLogReader

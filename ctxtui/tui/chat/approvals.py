@@ -10,7 +10,7 @@ from ctxtui.agent.tools.planned_write import PlannedCall
 from ctxtui.services.chat.host import Host
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.inspector.controller import ScreenAccess
-from ctxtui.views.blocks import written_file
+from ctxtui.views.blocks import live_text
 
 
 class Approvals:
@@ -61,7 +61,7 @@ class Approvals:
             return
 
         if isinstance(planned, PlannedCall):
-            lines = written_file.shown(None, json.dumps(planned.given, ensure_ascii=False, indent=2).encode(), room)
+            lines = live_text.shown(None, json.dumps(planned.given, ensure_ascii=False, indent=2).encode(), room)
             made = Approval(
                 tool=call.name,
                 path=planned.what,
@@ -75,8 +75,8 @@ class Approvals:
             return
 
         def work() -> None:
-            lines = written_file.shown(planned.before, planned.after, room)
-            told = written_file.told(planned.before, planned.after)
+            lines = live_text.shown(planned.before, planned.after, room)
+            told = live_text.told(planned.before, planned.after)
             made = Approval(
                 tool=call.name,
                 path=planned.path,

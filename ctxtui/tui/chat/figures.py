@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.cache import truncated_prompt
-from ctxtui.services.config import context_levels
+from ctxtui.services.config.window_checks import CRITICAL, REMEDY, context_level
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -20,11 +20,11 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
-    from ctxtui.views.inspector import composition, header, next_request
+    from ctxtui.views.inspector import composition, header
 else:
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
-    next_request = later("ctxtui.views.inspector.next_request")
+    composition = later("ctxtui.views.inspector.composition")
 
 
 _LEAST_SLACK = 0.1
@@ -71,7 +71,7 @@ class FiguresController(ChatController):
             # The context without edits is not what leaves.
             self._next = replace(scene, figures=staging.following)
         else:
-            self._next = next_request.next_scene(scene, partner.model if partner is not None else "") or self._next
+            self._next = composition.next_scene(scene, partner.model if partner is not None else "") or self._next
         self._grown()
 
     def _grown(self) -> None:
@@ -83,7 +83,7 @@ class FiguresController(ChatController):
         spent = known.spent[scene.number] if scene.number < len(known.spent) else None
         before = scene.figures if scene.call.id else None
         what = composition.composition(now, before, None, self.state.shown)
-        self.panels.context.show(next_request.with_answer(what, self.coming))
+        self.panels.context.show(composition.with_answer(what, self.coming))
         shown = header.header(now, self.state.word, spent, scene.number < len(known.spent))
         used = None if shown.used is None else shown.used + sum(self.coming.values())
         record = known.records[scene.number] if scene.number < len(known.records) else (0, 0)
@@ -96,10 +96,10 @@ class FiguresController(ChatController):
 
     def _warn(self, used: int, usable: int) -> None:
         """Say once that a threshold of the settings is passed, again when the context fell below it meanwhile."""
-        level = context_levels.context_level(used, usable, self.host.config.settings)
+        level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
-            if level.number == context_levels.CRITICAL:
-                self.state.tells.alarm.emit(f"{level.told}: {context_levels.REMEDY} (`?` lists the keys)")
+            if level.number == CRITICAL:
+                self.state.tells.alarm.emit(f"{level.told}: {REMEDY} (`?` lists the keys)")
             else:
                 self.say([Span("▲ ", "warn"), Span(level.told, "warn")])
         self._level = level.number

@@ -21,7 +21,7 @@ from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
-from ctxtui.views.inspector.headroom import headroom
+from ctxtui.views.inspector.header import headroom
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 

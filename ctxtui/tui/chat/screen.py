@@ -9,6 +9,8 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
+from textual.strip import Strip
+from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.chat_source import ChatSource
@@ -23,10 +25,8 @@ from ctxtui.tui.chat.held import HeldController
 from ctxtui.tui.chat.model import ChatAsker, ModelController
 from ctxtui.tui.chat.prompt import HINT, TalkController
 from ctxtui.tui.chat.servers import ServersController, missing
-from ctxtui.tui.chat.start import StartController
-from ctxtui.tui.chat.start_pane import StartPane
+from ctxtui.tui.chat.start import StartController, StartPane
 from ctxtui.tui.chat.state import ChatState
-from ctxtui.tui.chat.talk_edit import TalkEdit
 from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings, moved
 from ctxtui.tui.inspector.context_edits import ContextEdits
@@ -36,11 +36,75 @@ from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import Panels
 from ctxtui.tui.inspector.screen import SessionScreen
 from ctxtui.tui.inspector.session_controllers import session_controllers
-from ctxtui.tui.widgets.alarm_line import AlarmLine
+from ctxtui.tui.theme import paint
+from ctxtui.tui.theme.theme import look_of
+from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.inspector.layout import Box
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import LiveRows
+
+
+class AlarmLine(Widget):
+    """Shows `words`; without any it has no place on the screen. What is not on record comes before any other alarm, and
+    stays for as long as it is true."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self) -> None:
+        super().__init__(id="alarm")
+        self.unrecorded = ""
+        """Why nothing is recorded now."""
+        self._other = ""
+
+    @property
+    def words(self) -> str:
+        """What is shown."""
+        return self.unrecorded or self._other
+
+    def show(self, words: str) -> None:
+        """Another alarm, or none ("")."""
+        self._other = words
+        self.refresh()
+
+    def show_unrecorded(self, words: str) -> None:
+        """Something is not on record; "" when all is again."""
+        self.unrecorded = words
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        room = self.size.width
+        text = cells.fit(f" ▲ {self.words}", room) if self.words else " " * room
+        return paint.strip([Span(text, "crit reverse bold")], room, look_of(self.app))
+
+
+_BREAKS = ("ctrl+j", "shift+enter", "alt+enter")
+
+
+class TalkEdit(LineEdit):
+    """A `LineEdit` whose text may have several lines, shown as one (a break is ``·``)."""
+
+    def _typed(self, room: int) -> list[Span]:
+        if self.has_focus and not self.buffer.size and not self.keys:
+            # What is said stays readable while nothing is typed.
+            return [Span(" ", "ink reverse"), Span(" "), *self.hint]
+        return super()._typed(room)
+
+    def on_key(self, event: events.Key) -> None:
+        """A line break; everything else is the line's own."""
+        if event.key in _BREAKS and not self.keys:
+            event.stop()
+            event.prevent_default()
+            self.insert("\n")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """All lines of what is pasted."""
+        event.stop()
+        event.prevent_default()
+        if not self.keys:
+            self.insert(self.pasted(event.text.replace("\r\n", "\n")))
+
 
 _BESIDE = frozenset({"header", "alarm", "edge", "prompt", "keys"})
 """What stays on the screen while leave is asked for, and before the first word."""

@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.tool_offers import draft_with, offer
+from ctxtui.services.external_editor import page
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.tui.chat.state import ChatController, ChatState
-from ctxtui.tui.commands import Command
+from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.table import Column, Table
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import RequestForecast
+
 
 Compare = Callable[[Sequence["Draft"]], Awaitable[list["RequestForecast | None"]]]
 """Foretells several requests that could be the next one."""
@@ -126,7 +129,7 @@ class ServersController(ChatController):
             if one.state != ServerState.READY:
                 raise CtxtuiError(f"the MCP server {name} does not start: {one.why}")
         then = pool.offered | {name} if on else pool.offered - {name}
-        drafts = [draft_with(self.host, pool.offered), draft_with(self.host, then)]
+        drafts = [self.host.draft_with(pool.offered), self.host.draft_with(then)]
         asked = [draft for draft in drafts if draft is not None]
         found = await self._compare(asked) if len(asked) == len(drafts) else [None, None]
         count = len(one.tools)
@@ -134,7 +137,7 @@ class ServersController(ChatController):
         self._ask(f"{what}{_effect(found[0], found[1])}", lambda: self._turn(name, on))
 
     async def _turn(self, name: str, on: bool) -> None:
-        told = await offer(self.host, name, on)
+        told = await self.host.offer(name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(told, 200), "dim")])
         self.state.grow_soon()
 
@@ -154,7 +157,7 @@ class ServersController(ChatController):
 
     def _log(self, one: ServerConnection) -> Work:
         async def work() -> None:
-            from ctxtui.tui.chat.server_log import ServerLogScreen
+            from ctxtui.tui.chat.servers import ServerLogScreen
 
             self.access.push(ServerLogScreen(one, self._pager))
 
@@ -217,3 +220,62 @@ def missing(host: Host) -> Spans:
         names = ", ".join(server.name for server in pool.waiting)
         found.append(Span(f"; this project's MCP servers wait for your leave: {names} (^p MCP servers)", "warn"))
     return found
+
+
+_LONGEST = 2_000
+
+
+class PageLog(Command):
+    """Read the log in $PAGER, its long lines whole."""
+
+    name, keys, label, group = "log in pager", ("o",), "pager", "lists"
+    run = Act(lambda: ServerLogScreen, lambda screen: screen.page())
+
+
+class ServerLogScreen(ListScreen[str, None]):
+    """What the server `one` has written. New lines are shown as they come; the cursor stays at the end where it is
+    there, else where it is. `pager` is the user's setting."""
+
+    commands = (PageLog,)
+    heading, none, again = "server log", "It has written nothing to standard error.", 0.5
+
+    def __init__(self, one: ServerConnection, pager: str) -> None:
+        self._one = one
+        self._pager = pager
+        super().__init__()
+
+    def load(self) -> Sequence[str]:
+        """The lines so far."""
+        return self._one.log_text().splitlines()
+
+    def show(self, what: Sequence[str]) -> None:
+        """Show these lines, and look again."""
+        at_end = self.pane.row_count <= self.pane.cursor + 1
+        grown = what != self.rows
+        super().show(what)
+        if grown and at_end and what:
+            self.draw_rows(len(what) - 1)
+        self.tell()
+
+    def settled(self, rows: Sequence[str]) -> bool:
+        """It may always write more."""
+        return False
+
+    def table(self, rows: Sequence[str]) -> Table[str]:
+        """A line each."""
+        return Table((Column("", 0, lambda line, _: Span(safe_text.one_line(line, _LONGEST), "ink"), "left"),))
+
+    def told(self, rows: Sequence[str]) -> Spans:
+        """Whose it is, and how that is doing."""
+        name, state = safe_text.one_line(self._one.server.name, 40), self._one.state.value
+        return [Span(f"{name} · {state}", "dim")]
+
+    def page(self) -> None:
+        """All of it in the pager."""
+        try:
+            with self.app.suspend():
+                page(safe_text.lines(self._one.log_text()), self._pager)
+        except CtxtuiError as error:
+            self.said.say([Span(safe_text.one_line(str(error), 200), "crit")])
+        finally:
+            self.app.refresh()

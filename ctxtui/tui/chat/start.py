@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.services.chat.model_choice import listed_rates
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.tui.chat.start_pane import StartPane
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
+from ctxtui.tui.widgets.board import Board
+from ctxtui.views.inspector import chat_start
 from ctxtui.views.inspector.chat_start import ChatStart
+from ctxtui.views.text.span import Spans
+
+
+class StartPane(Board):
+    """Shows a `ChatStart`."""
+
+    def __init__(self) -> None:
+        super().__init__(title="new chat", id="start")
+        self.data: ChatStart | None = None
+
+    def show(self, data: ChatStart) -> None:
+        """What is known now."""
+        if data != self.data:
+            self.data = data
+            self.redraw()
+
+    def draw(self, width: int, height: int) -> Sequence[Spans]:
+        """Its lines, as many as fit."""
+        return chat_start.lines(self.data, width)[:height] if self.data is not None else ()
 
 
 class StartController(ChatController):

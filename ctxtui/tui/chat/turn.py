@@ -42,7 +42,7 @@ def _load() -> None:
     import ctxtui.views.blocks.json_text
     import ctxtui.views.blocks.live_text
     import ctxtui.views.blocks.markdown
-    import ctxtui.views.transcript.segment_lines  # noqa: F401
+    import ctxtui.views.transcript.open_block  # noqa: F401
 
 
 class TurnController(ChatController):

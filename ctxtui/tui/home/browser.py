@@ -12,13 +12,11 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
-from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, Welcome
-from ctxtui.tui.home.session_list import SessionList
+from ctxtui.tui.home.panels import CompositionPreview, GrowthPreview, Heads, SessionList, Welcome
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.columns import sorts
-from ctxtui.views.home.preview import size, sums_of
+from ctxtui.views.home.preview import HEIGHT, empty, size, status, sums_of
 from ctxtui.views.home.session_list import Entry, ListOrder, SessionsSought
-from ctxtui.views.home.status import HEIGHT, empty, status
 from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.sums import ROW

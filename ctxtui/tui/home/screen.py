@@ -25,9 +25,8 @@ from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
 from ctxtui.tui.home.commands import ARCHIVED, FILE, HELD, HOME, READABLE, STORED, HomeActions
 from ctxtui.tui.home.loader import TICK, Figured, Filled, HeldSeen, SessionsListed, Touched, Watch
-from ctxtui.tui.home.panels import HomeHeader
+from ctxtui.tui.home.panels import HomeHeader, SessionList
 from ctxtui.tui.home.session_actions import Changes
-from ctxtui.tui.home.session_list import SessionList
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
@@ -41,9 +40,8 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
     from ctxtui.services.attach import held_requests
-    from ctxtui.services.workers.ledger_worker import LedgerMaker
     from ctxtui.services.workers.search_worker import EverySession
-    from ctxtui.services.workers.stats_worker import StatsMaker
+    from ctxtui.services.workers.totals_worker import LedgerMaker, StatsMaker
     from ctxtui.views.glossary.spots import Spot
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
@@ -327,12 +325,12 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         return Worker(EverySession, settings, directory)
 
     def ledger() -> Worker[LedgerMaker]:
-        from ctxtui.services.workers.ledger_worker import LedgerMaker
+        from ctxtui.services.workers.totals_worker import LedgerMaker
 
         return Worker(LedgerMaker, settings, directory)
 
     def stats() -> Worker[StatsMaker]:
-        from ctxtui.services.workers.stats_worker import StatsMaker
+        from ctxtui.services.workers.totals_worker import StatsMaker
 
         return Worker(StatsMaker, settings, directory)
 

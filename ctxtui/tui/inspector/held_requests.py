@@ -26,12 +26,12 @@ from ctxtui.views.text.span import Span, Spans
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests
     from ctxtui.services.attach.held_requests import HeldElsewhere
-    from ctxtui.views.inspector import composition, header, held_lines, next_request
+    from ctxtui.views.inspector import composition, header, held_lines
 else:
     composition = later("ctxtui.views.inspector.composition")
     header = later("ctxtui.views.inspector.header")
     held_lines = later("ctxtui.views.inspector.held_lines")
-    next_request = later("ctxtui.views.inspector.next_request")
+    composition = later("ctxtui.views.inspector.composition")
     held_requests = later("ctxtui.services.attach.held_requests")
 
 _LOOK: Final = 0.5
@@ -142,7 +142,7 @@ class HeldRequestsController(Controller):
         scene, study, staging = self.panels.scene, self.state.study, self.panels.staging
         if self.state.waits is None or scene is None or study is None or not scene.last:
             return
-        now = next_request.next_scene(scene, self._held[0].model if self._held else "")
+        now = composition.next_scene(scene, self._held[0].model if self._held else "")
         if staging is not None:
             if (what := self.panels.header.what) is not None:
                 self.panels.header.show(replace(what, call=scene.number + 1 if scene.call.id else 1))

@@ -7,22 +7,78 @@ import threading
 import time
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from textual.message import Message
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.session_source import SessionSource
-from ctxtui.tui.inspector.kept_reports import KeptReports
-from ctxtui.tui.inspector.pace import Pace
 
 if TYPE_CHECKING:
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import RecordingEnd
+    from ctxtui.services.workers.session_report import Report
+
+
+LEAST: Final = 0.2
+"""Seconds between two rounds of work at least, as long as the session grows ..."""
+TIMES: Final = 12
+"""... and times as long as a round took: work takes a thirteenth of a processor ..."""
+MOST: Final = 4.0
+"""... but for sessions so long that figures would be older than so many seconds."""
+QUIET: Final = 0.25
+"""Seconds without growth after which what came is worked out, whatever the last round took."""
+
 
 T = TypeVar("T")
+
+
+class Pace:
+    """Says how long a worker has to wait until its next round. `clock` gives monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._due = 0.0
+        self._rested = 0.0
+        self.asked = True
+        """Whether the user waits for something; so it is until a first round of the grown session is over."""
+
+    def grew(self) -> None:
+        """There is more of the session."""
+        self._rested = self._clock() + QUIET
+
+    def worked(self, seconds: float) -> None:
+        """A round is over, and took so many seconds of a processor."""
+        self.asked = False
+        self._due = self._clock() + min(MOST, max(LEAST, TIMES * seconds))
+
+    def ask(self) -> None:
+        """The user waits for what there is to do."""
+        self._due, self.asked = 0.0, True
+
+    def left(self) -> float:
+        """Seconds until the next round may begin."""
+        return max(0.0, min(self._due, self._rested) - self._clock())
+
+
+class KeptReports:
+    """The reports that `source` gave, each with how far the recording was read then."""
+
+    def __init__(self, source: SessionSource) -> None:
+        self._source = source
+        self._kept: dict[str, tuple[object, Any]] = {}
+
+    def of(self, kind: Report[T], loaded: Loaded) -> T:
+        """The report of a kind; takes its time where it is not known, or there is more to report on."""
+        read = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
+        name = f"{kind.name} {kind.about}"
+        kept = self._kept.get(name)
+        if kept is None or kept[0] != read:
+            kept = self._kept[name] = read, self._source.report(kind, loaded)
+        return cast("T", kept[1])
+
 
 TELL: Final = 0.1
 """Seconds between two posts about figures: often enough to see them come."""

@@ -29,7 +29,7 @@ from ctxtui.tui.inspector.boards import (
 from ctxtui.tui.inspector.calls_board import CallsBoard, Shown
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.reasons import Reasons
-from ctxtui.tui.inspector.side_lists import HeaviestPane, ThreadsPane
+from ctxtui.tui.inspector.side_panels import HeaviestPane, ThreadsPane
 from ctxtui.tui.inspector.transcript import Transcript
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks.markdown import Highlight
@@ -46,9 +46,8 @@ from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
     from ctxtui.analysis.cache.next_call import Coming
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
-    from ctxtui.services.study.thread_study import ThreadStudy
+    from ctxtui.services.study.thread_study import RecordingEnd, ThreadStudy
     from ctxtui.tui.inspector import side_panels
     from ctxtui.tui.inspector.context_edits import ContextEdits
     from ctxtui.tui.inspector.side_panels import Sides

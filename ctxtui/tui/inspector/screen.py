@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
-from textual.geometry import Size
-from textual.layout import Layout
+from textual.geometry import NULL_OFFSET, Region, Size, Spacing
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.layouts.vertical import VerticalLayout
 from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
@@ -62,12 +63,41 @@ from ctxtui.tui.messages import Aim, Opened
 from ctxtui.tui.widgets.keyline import ALWAYS, WHILE_TYPING, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
-from ctxtui.tui.widgets.stage import Stage
 from ctxtui.tui.widgets.still import StillScreen
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.live_rows import LiveRows
+
+if TYPE_CHECKING:
+    from ctxtui.views.glossary.spots import Spot
+
+
+_OVER = frozenset({"textual-tooltip"})
+
+
+class Stage(Layout):
+    """Puts each child where `boxes` says, by the child's id; a child without a box is not shown."""
+
+    name = "stage"
+
+    def __init__(self, boxes: Callable[[int, int], Mapping[str, Box]]) -> None:
+        self._boxes = boxes
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
+        """Textual's own."""
+        parent.pre_layout(self)
+        if all(child.id not in _OVER for child in children):
+            boxes = self._boxes(size.width, size.height)
+        else:
+            # Textual's tooltip is in a layer of its own and is as large as what it says.
+            return VerticalLayout().arrange(parent, children, size, greedy)
+        return [
+            WidgetPlacement(Region(*boxes[child.id]), NULL_OFFSET, Spacing(), child, order)
+            for order, child in enumerate(children)
+            if child.id is not None and child.id in boxes
+        ]
+
 
 RECORDED: Final[tuple[type[Command], ...]] = (*ATTACHED_KEYS, *PROGRAM_KEYS, *INSPECTOR)
 """The commands of a recorded or attached session, but those of every screen."""
@@ -75,9 +105,6 @@ _POINT = 0.06
 """Seconds for which the cursor must rest before the map's mark and the line of keys follow: a frame of the cursor alone
 costs a third."""
 _HINT: Spans = (Span("g", "accent bold"), Span(" call number, event or category", "faint"))
-
-if TYPE_CHECKING:
-    from ctxtui.views.glossary.spots import Spot
 
 
 class SessionScreen(StillScreen, Commanded):

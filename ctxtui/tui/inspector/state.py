@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ctxtui.analysis.cache.misses import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
-    from ctxtui.services.study.recording_end import RecordingEnd
     from ctxtui.services.study.study import Study
+    from ctxtui.services.study.thread_study import RecordingEnd
     from ctxtui.services.workers.session_report import Report
     from ctxtui.tui.inspector.context_edits import ContextEdits
     from ctxtui.tui.inspector.controller import ScreenAccess

@@ -8,8 +8,7 @@ from ctxtui.tui.inspector.panels import Panels
 from ctxtui.views.glossary import arithmetic
 from ctxtui.views.text.span import plain
 from ctxtui.views.text.sums import ROW
-from ctxtui.views.transcript.block_details import details
-from ctxtui.views.transcript.block_money import words
+from ctxtui.views.transcript.block_details import details, words
 
 _LINE = 1_000
 """Cells of a line that is not broken."""

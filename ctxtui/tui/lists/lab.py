@@ -24,7 +24,6 @@ from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.lists import lab as views
-from ctxtui.views.lists import lab_chart
 from ctxtui.views.lists.lab import LabLine
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
@@ -142,7 +141,7 @@ class CurvesBoard(Board):
         if kept and len(kept) < len(told):
             words = safe_text.one_line(plain(kept[-1])).strip()
             kept[-1] = [Span(f"  {cells.fit(f'{words} …', width - 4)}", "dim")]
-        chart = lab_chart.chart_lines(self.what, self.lines, width, height - len(kept), self.here)
+        chart = views.chart_lines(self.what, self.lines, width, height - len(kept), self.here)
         return [*chart, *([Span(" "), *line] for line in kept)][:height]
 
     def notes(self) -> Spans:

@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
 from textual.widget import Widget
 
 from ctxtui.analysis.cache.misses import Misses
@@ -26,21 +27,80 @@ from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, k
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.registry import TABS, list_class
+from ctxtui.tui.theme import paint
+from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.prompt_line import PromptLine, Question
-from ctxtui.tui.widgets.said_line import SaidLine
-from ctxtui.tui.widgets.tab_line import TabLine
+from ctxtui.tui.widgets.still import Still
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
-from ctxtui.views.text.span import Span, Spans, plain
+from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span, Spans, cropped, plain
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
+
+
+class TabLine(Still):
+    """One line over a list called `title`: tab `at` of `names` is shown."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "TabLine { height: 1; }"
+
+    class Turned(Message):
+        """Tab `at` was clicked."""
+
+        def __init__(self, at: int) -> None:
+            super().__init__()
+            self.at = at
+
+    def __init__(self, title: str, names: Sequence[str], at: int) -> None:
+        super().__init__(id="tabs")
+        self._spans = [Span(f" {title}  ", "ink bold")]
+        self._spans += [Span(f" {name} ", "accent bold reverse" if n == at else "dim") for n, name in enumerate(names)]
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        return paint.strip(self._spans, self.size.width, look_of(self.app), "on-panel")
+
+    def on_click(self, event: events.Click) -> None:
+        """To the tab under the pointer."""
+        event.stop()
+        start = 0
+        for at, span in enumerate(self._spans, -1):
+            start += cells.width(span.text)
+            if event.x < start:
+                if at >= 0:
+                    self.post_message(self.Turned(at))
+                return
+
+
+class SaidLine(Still):
+    """Shows what was said last; until something is said it takes no row."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "SaidLine { height: 1; display: none; }"
+
+    def __init__(self) -> None:
+        super().__init__(id="said")
+        self.words: Spans = ()
+        """What is said."""
+
+    def say(self, words: Spans) -> None:
+        """Say this; nothing takes the row away."""
+        self.words, self.display = words, bool(words)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Textual's Line API."""
+        room = self.size.width
+        return paint.strip(cropped([Span(" "), *self.words], room), room, look_of(self.app))
+
 
 What = TypeVar("What")
 Row = TypeVar("Row")
@@ -149,12 +209,17 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
         """What the palette offers here."""
         return [*self.commands, *EVERYWHERE]
 
-    def on_key(self, event: events.Key) -> None:
-        """A key that edits in the screen below, and does nothing here, says so."""
-        below = self.app.screen_stack[-2:-1]
-        known = below[0].commands if below and isinstance(below[0], Commanded) else ()
-        found = [each for each in known if event.key in each.keys and each.group == "editing the context"]
-        if found and event.key not in self.active_bindings:
+    async def on_key(self, event: events.Key) -> None:
+        """The key that opened the list closes it; one that edits in the screen below and does nothing here says so."""
+        below: object = next(iter(self.app.screen_stack[-2:-1]), None)
+        if not isinstance(below, Commanded) or event.key in self.active_bindings:
+            return
+        if below.done_last is not None and event.key in below.done_last.keys:
+            event.stop()  # else it would open the list again
+            await self.action_dismiss()
+            return
+        found = [each for each in below.commands if event.key in each.keys and each.group == "editing the context"]
+        if found:
             what = [Span(key_text(event.key), "accent bold"), Span(f" {found[0].name}: not in this list. ", "ink")]
             # What acts on the block under the cursor can be done where that is in the transcript.
             self.said.say([*what, Span(self.leave_to_edit if found[0].panes else _ESC, "dim")])

@@ -19,7 +19,7 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import misses
 from ctxtui.views.lists.costs import bill
-from ctxtui.views.lists.costs.bill_parts import BillLine
+from ctxtui.views.lists.costs.bill import BillLine
 from ctxtui.views.text import numbers, sums
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW

@@ -3,19 +3,128 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.figures import CallFigures
+from ctxtui.analysis.figures import CallFigures, figures
 from ctxtui.analysis.residual import residual
+from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import CATEGORIES
-from ctxtui.views.inspector import composition_row
-from ctxtui.views.inspector.composition_row import BAR_FROM, HEADS_FROM, CategoryPart
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import numbers, safe_text
-from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text import bars, cells, numbers, safe_text
+from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED, Sign, category_at
+from ctxtui.views.text.span import Span, Spans, width
+
+BOLD_SHARE: Final = 0.2
+HEADS_FROM: Final = 70
+"""Cells from which the pane has columns for the change, the money, and heads over them."""
+BAR_FROM: Final = 40
+"""Cells from which rows have bars, and shares a decimal."""
+
+
+class CategoryPart(Struct, frozen=True, kw_only=True):
+    """One category: `tokens` in the context, `change` since the call before, USD in `this` call and `so_far`.
+
+    `shown` is ``line``, ``full`` or ``hidden``: how the transcript shows its blocks. `after` are the tokens under
+    staged edits. None: not known yet, or nothing is staged.
+    """
+
+    category: int
+    tokens: int
+    share: float
+    change: int | None = None
+    this: float | None = None
+    so_far: float | None = None
+    shown: str = "line"
+    after: int | None = None
+
+    @property
+    def sign(self) -> Sign:
+        """Glyph, key and colour."""
+        return category_at(self.category)
+
+
+def columns(room: int) -> tuple[int, int, int]:
+    """Cells of the bar, whether money is shown, decimals of the share."""
+    if room >= HEADS_FROM:
+        return max(6, room - 24 - 42), 1, 1
+    return (max(0, room - 33), 0, 1) if room >= BAR_FROM else (0, 0, 0)
+
+
+def heads(room: int) -> list[Span]:
+    """The names of the columns."""
+    bar, _, _ = columns(room)
+    text = f"{'tokens':>23} {'':{bar}}{'Δ call':>8}{'this call':>11}{'so far':>10}"
+    text += f"{'share':>{room - 1 - len(text)}}"
+    return [Span(text, "faint")]
+
+
+def draw(part: CategoryPart, scale: int, room: int) -> list[Span]:
+    """A category's row in `room` cells; `scale` is the tokens that a full bar stands for."""
+    bar, money, decimals = columns(room)
+    sign, lost = part.sign, part.category >= NOT_RECORDED
+    big = "bold" if part.share >= BOLD_SHARE and not lost else ""
+    now = part.tokens if part.after is None else part.after
+    figure = numbers.guessed(part.tokens) if lost else numbers.tokens(now)
+    changed = "warn" if now < part.tokens else "add" if now > part.tokens else "ink"
+    name_style = {"hidden": "faint strike", "full": "ink underline"}.get(part.shown, "ink")
+    name = (
+        [Span(f"   {sign.name}", "faint")] if lost else [_key(sign), sign.span, Span(" "), Span(sign.name, name_style)]
+    )
+    line = [
+        *name,
+        Span(cells.right(figure, 23 - width(name)), "faint" if lost else f"{changed} {big}".strip()),
+        Span(" "),
+    ]
+    if bar:
+        line += _bar(part, now, scale, bar, "faint" if lost else sign.style)
+    if money:
+        change = numbers.NONE if not part.change else numbers.signed(part.change)
+        line.append(Span(f"{change:>8}", "ink" if part.change else "dim"))
+        line.append(_money(part.this, 11))
+        line.append(_money(part.so_far, 10))
+    return [*line, *_share(part.share, decimals, room - 24 - bar - 29 * money)]
+
+
+def _share(share: float, decimals: int, room: int) -> list[Span]:
+    """A share at the right of `room` cells, the last of which stays free."""
+    return [Span(f"{numbers.share(share, decimals)[:-2]:>{max(0, room - 3)}}", "dim"), Span(" %", "faint")]
+
+
+def _bar(part: CategoryPart, now: int, scale: int, room: int, style: str) -> list[Span]:
+    drawn = bars.staged(now, max(0, part.tokens - now), scale, room, style)
+    return [*drawn, Span(" " * max(0, room - width(drawn)))]
+
+
+def _key(sign: Sign) -> Span:
+    """The digit that filters a category."""
+    return Span(f" {sign.key or ' '} ", "faint")
+
+
+def _money(usd: float | None, room: int) -> Span:
+    return Span(f"{numbers.NONE if usd is None else numbers.money(usd):>{room}}", "dim")
+
+
+def folded(parts: Sequence[CategoryPart], room: int) -> list[Span]:
+    """One row for several small categories: their glyphs and their sum, as it is under staged edits."""
+    tokens = sum(part.tokens if part.after is None else part.after for part in parts)
+    glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]
+    taken = 3 + 2 * len(parts)
+    share = numbers.share(sum(part.share for part in parts), 1 if room >= BAR_FROM else 0)
+    return [
+        Span("   "),
+        *glyphs,
+        Span(f"{numbers.tokens(tokens):>{max(0, 23 - taken)}}"),
+        Span(f"{share:>{max(0, room - 1 - max(23, taken))}}", "dim"),
+    ]
+
+
+def extra(name: str, figure: str, share: float, room: int) -> list[Span]:
+    """A row that is no category, with its share of the whole."""
+    return [Span(f"   {name:<13}{figure:>7} ", "faint"), *_share(share, 1 if room >= BAR_FROM else 0, room - 24)]
+
 
 _FEW = 4
 """Lines of the opened residual in a narrow pane."""
@@ -93,7 +202,8 @@ def composition(
 
 
 def notes(what: Composition, room: int) -> list[Span]:
-    """The exact total for the rule, and how it was obtained; the share of the interval belongs to our own figures."""
+    """The exact total for the rule, and how it was obtained, with its interval where nobody reported it: that of the
+    blocks of a reported one stands behind `=`."""
     exact = numbers.exact(what.total)
     if not what.parts:
         return [Span(exact if what.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
@@ -105,12 +215,10 @@ def notes(what: Composition, room: int) -> list[Span]:
             Span(numbers.tokens(what.after), "ink bold"),
             Span(f" {sure}" if room >= BAR_FROM else "", "dim"),
         ]
+    told = " reported" if what.reported else f" {sure or 'counted'}"
     if room < BAR_FROM:
-        return [Span(numbers.tokens(what.total), "ink bold"), Span(f" {sure}", "dim")]
-    if not what.reported:
-        return [Span(exact, "ink bold"), Span(f" {sure or 'counted'}", "dim")]
-    told = f" reported, blocks {sure}" if sure else " reported"
-    if room >= HEADS_FROM:
+        return [Span(numbers.tokens(what.total), "ink bold"), Span("" if what.reported else told, "dim")]
+    if what.reported and room >= HEADS_FROM:
         rest = [Span("  residual ", "dim"), Span(numbers.signed(what.residual), "ink")]
         return [Span(exact, "ink bold"), Span(told, "dim"), *rest]
     return [Span(exact, "ink bold"), Span(told, "dim")]
@@ -125,20 +233,20 @@ def told(what: Composition, room: int) -> list[Spans]:
 def lines(what: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
     """The pane's body: heads where there is room for them, the categories, not recorded, the residual, which may be
     `opened`. What does not fit in `height` is folded into one row of glyphs with their sum, smallest first."""
-    out: list[Spans] = [composition_row.heads(room)] if room >= HEADS_FROM else []
+    out: list[Spans] = [heads(room)] if room >= HEADS_FROM else []
     free = height - len(out)
     rest = _rest_lines(what, room, opened)
-    kept, folded = fold(what.parts, free - rest)
+    kept, small = fold(what.parts, free - rest)
     scale = max((part.tokens for part in what.parts), default=0)
     last = [part for part in kept if part.category >= NOT_RECORDED]
-    out += [composition_row.draw(part, scale, room) for part in kept if part.category < NOT_RECORDED]
-    if folded:
-        out.append(composition_row.folded(folded, room))
-    out += [composition_row.draw(part, scale, room) for part in last]
+    out += [draw(part, scale, room) for part in kept if part.category < NOT_RECORDED]
+    if small:
+        out.append(folded(small, room))
+    out += [draw(part, scale, room) for part in last]
     if rest:
         whole = what.total if what.after is None else what.after
         share = what.residual / whole if whole else 0.0
-        out.append(composition_row.extra("residual", numbers.signed(what.residual), share, room))
+        out.append(extra("residual", numbers.signed(what.residual), share, room))
         out += told(what, room) if opened else ()
     if not what.parts:
         out.append([Span(" · counting tokens", "faint")])
@@ -175,3 +283,29 @@ def is_residual(what: Composition, room: int, height: int, line: int, *, opened:
     """Whether body line `line` belongs to the residual, for a click on it."""
     drawn = len(lines(what, room, height, opened=opened))
     return drawn - _rest_lines(what, room, opened) <= line < drawn
+
+
+def next_scene(scene: Scene, model: str) -> Scene | None:
+    """The scene of the request that would be sent now, in `scene`'s thread; None while it is not counted."""
+    last = scene.calls[-1]
+    tip = scene.tip
+    if tip == scene.head and not last.id:
+        return scene if scene.counted else None
+    call = Call("", scene.thread, tip, tip, tip, model=model or last.model, fidelity=Fidelity.WIRE, epoch=last.epoch)
+    if not scene.running.counted(tip) or not scene.book.counted(call.model, tip):
+        return None
+    return replace(scene, calls=[*scene.calls, call], index=len(scene.calls), figures=figures(scene.book, call))
+
+
+def with_answer(what: Composition, tokens: Mapping[int, int]) -> Composition:
+    """`what` with the `tokens` by category of an answer that comes in."""
+    more = sum(tokens.values())
+    if not more or not what.parts:
+        return what
+    total = what.total + more
+    parts = {part.category: part for part in what.parts}
+    for category, count in tokens.items():
+        old = parts.get(category) or CategoryPart(category=category, tokens=0, share=0.0)
+        parts[category] = replace(old, tokens=old.tokens + count)
+    shared = [replace(part, share=part.tokens / total if total else 0.0) for part in parts.values()]
+    return replace(what, total=total, reported=False, parts=tuple(sorted(shared, key=lambda part: part.category)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import Struct, field
 
@@ -11,10 +12,11 @@ from ctxtui.analysis.short_names import short_model
 from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span, width
+from ctxtui.views.text.span import Span, Spans, width
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.totals import SessionTotals
+
 
 CHAT_ID: Final = "chat-"
 """How the id of a chat of ours begins."""
@@ -188,3 +190,30 @@ def _falling(used: int, after: int, usable: int, room: int) -> list[Span]:
     """What the context comes to under staged edits: ``154.0k → 107.3k``."""
     before = [Span(numbers.tokens(used), bars.budget_style(used, usable)), Span(" → ", "dim")] if room >= 70 else []
     return [*before, Span(numbers.tokens(after), f"{bars.budget_style(after, usable)} bold")]
+
+
+_TIGHT: Final = 0.5
+"""The share of a rate limit under which it is told."""
+_LOW: Final = 0.2
+
+
+class RateLimit(Protocol):
+    """One limit, see `providers.rate_limits.Headroom`: what it is on, the share that is left, when it is whole again
+    (Unix seconds)."""
+
+    @property
+    def what(self) -> str: ...
+    @property
+    def share(self) -> float: ...
+    @property
+    def reset(self) -> float | None: ...
+
+
+def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
+    """The tightest of `limits` at Unix time `now`, where little of it is left; they come tightest first."""
+    room = next((one for one in limits if one.share < _TIGHT), None)
+    if room is None:
+        return []
+    left = f"{room.what.replace('-', ' ')} {100 * room.share:.0f} % left"
+    until = f", whole in {max(0, room.reset - now):.0f} s" if room.reset is not None else ""
+    return [Span(f"{left}{until}  ", "warn" if room.share < _LOW else "dim")]

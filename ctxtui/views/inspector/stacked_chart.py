@@ -44,7 +44,7 @@ class StackedChart(Struct, frozen=True):
 def of(grown: Growth, window: ContextWindow | None = None, here: int = -1) -> StackedChart:
     """The chart of a thread's growth; `here` is the index of the call shown."""
     cuts = [call.number - 1 for call in grown.calls if call.broken]
-    return StackedChart([call.parts for call in grown.calls], window or ContextWindow(), here, cuts)
+    return StackedChart([call.parts for call in grown.contexts], window or ContextWindow(), here, cuts)
 
 
 def sum_of_scale(chart: StackedChart) -> str:

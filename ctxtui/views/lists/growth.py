@@ -98,6 +98,10 @@ def sentences(what: GrowthData) -> Iterator[GrowthSentence]:
         yield GrowthSentence(0, "context", [Span(shape_words(grown.shape), "ink bold")])
     if grown.calls:
         yield GrowthSentence(4, "sent", [Span(sent_words(grown), "ink")])
+    if grown.since is not None and grown.calls:
+        more, whole = grown.since.tokens - grown.calls[-1].tokens, numbers.tokens(grown.since.tokens)
+        words = f"{numbers.tokens(more)} came after call {len(grown.calls):,} and were not sent yet: {whole} with them"
+        yield GrowthSentence(2, "since", [Span(words, "ink bold")])
     rising = [part for part in grown.parts if part.growth > 0]
     if rising and len(grown.calls) > 1:
         yield GrowthSentence(5, "what grew", _parts(rising, lambda part: numbers.signed(part.growth)))

@@ -108,10 +108,7 @@ class Readings:
             return value, read_value(block.kind, value)
         found = self._large.get(node)
         if found is None:
-            # Imported here: few recordings have a block of this size.
-            from ctxtui.wire.codec import long_json
-
-            value = long_json.loads(block.body)
+            value = block.value()
             found = self._large.put(node, (value, read_value(block.kind, value)))
         return found
 

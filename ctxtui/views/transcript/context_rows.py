@@ -9,22 +9,24 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.core.block import UNREADABLE
+from ctxtui.core.call import answer_path
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.note import Note
-from ctxtui.core.tree import ROOT
+from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.call_charge import Charge, KnownCharge
+from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene, shown_category
+from ctxtui.views.text import numbers
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.signs import CATEGORY, MARK, REPEAT, of_note
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript import block_details, block_money, rows
+from ctxtui.views.transcript import block_details, rows
 from ctxtui.views.transcript.block_details import standing
-from ctxtui.views.transcript.kept_rows import DrawnRows, MadeRows
 from ctxtui.views.transcript.open_block import MORE, Bodies, OpenBlock, body_line
 from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, RowIndex, RuleRow
-from ctxtui.views.transcript.tails import Tails
+from ctxtui.views.transcript.rows import TranscriptRow
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.duplicates import Repeat
@@ -34,6 +36,118 @@ if TYPE_CHECKING:
     from ctxtui.views.model.staging import New, Staging
     from ctxtui.views.transcript.reading import Reading
     from ctxtui.views.transcript.staged_rows import StagedRows
+
+
+_MOST: Final = 2000
+"""Rows, and lines, that are kept."""
+
+
+class MadeRows:
+    """Makes the row of a block, or gives the one that it made before of the same: all that decides what a row says is
+    compared, of the scene once for all rows."""
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._rows: dict[int, tuple[tuple[Preview, str, Span], TranscriptRow]] = {}
+
+    def show(self, scene: Scene, charge: Charge | None) -> None:
+        """The rows of `scene` are asked for from now on, with the `charge` of its call."""
+        running, head = scene.running, scene.head
+        if not scene.counted:
+            # Nothing is kept of it; the end of a long recording has no book yet.
+            self._of = None
+            self._rows.clear()
+            return
+        of = head, running, running.version, len(running.elsewhere), scene.book.contexts.at(head), charge, scene.partial
+        if self._of != of:
+            self._of = of
+            self._rows.clear()
+
+    def row(
+        self, scene: Scene, node: Node, says: Preview, charge: Charge | None, call: str, cost: Span
+    ) -> TranscriptRow:
+        """As `rows.block_row`."""
+        given, known = (says, call, cost), self._rows.get(node.id)
+        if known is not None and known[0] == given:
+            return known[1]
+        made = rows.block_row(scene, node, says, charge, call=call, cost=cost)
+        # The number of a turn may be another one when its call comes; what is not counted soon is.
+        if self._of is not None and scene.running.counted(node.id) and not node.opens_turn:
+            if len(self._rows) >= _MOST:
+                self._rows.clear()
+            self._rows[node.id] = given, made
+        return made
+
+
+class DrawnRows:
+    """Draws the row of a block, or gives the line that it gave before of the same: all that decides how a line looks is
+    compared, so that a line is never older than what it says."""
+
+    def __init__(self) -> None:
+        self._lines: dict[int, tuple[object, Spans]] = {}
+
+    def draw(self, node: int, row: TranscriptRow, grid: Grid, cursor: str, staging: Staging | None) -> Spans:
+        """The line of the block of `node`, whose row is `row`; `staging` is what edits make of the context."""
+        fate, mark, broken = None, "", False
+        if staging is not None:
+            fate, mark, broken = staging.fate(node), staging.mark(node), staging.behind(node)
+        given = row, grid, cursor, fate, mark, broken, staging is not None
+        known = self._lines.get(node)
+        if known is not None and known[0] == given:
+            return known[1]
+        if staging is None:
+            line: Spans = rows.draw(row, grid, cursor)
+        else:
+            # Imported here: most sessions are only looked at.
+            from ctxtui.views.transcript import staged_rows
+
+            line = staged_rows.draw(row, grid, cursor, fate, mark, broken=broken)
+        if len(self._lines) >= _MOST:
+            self._lines.clear()
+        self._lines[node] = given, line
+        return line
+
+
+class Tails:
+    """The tails of the scenes of one session. What came since may be much, and have more many times a second: where it
+    begins is looked for once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._since = ROOT, ROOT, ROOT
+        """An answer, what came since it, and the first node of that."""
+
+    def of(self, scene: Scene) -> tuple[int, list[tuple[RuleRow, int]]]:
+        """The context that the rows begin with, and what stands behind it: each a rule and the node that it ends
+        with."""
+        tree, call, tip = self._tree, scene.call, scene.tip
+        answer = call.response_head or scene.head
+        if tip != answer and not tree.holds(tip, answer):
+            # A held request spells the answer in its own way, or begins anew: it is shown as it would leave.
+            head = tree.common(tip, scene.head)
+            rest = tree.path(tip, head)
+            return head, [(RuleRow("since", "not sent yet", rest[0]), tip)] if rest else []
+        tails = []
+        said = answer_path(tree, call)
+        if said:
+            told = f"{numbers.tokens(call.output)} tokens reported"
+            if not call.is_reported:
+                told = "not reported" if call.answered_in_part else ""
+            elif call.answered_in_part:
+                told = f"{numbers.least_tokens(call.output, True)} tokens"
+            tails.append((RuleRow("answer", told, said[0]), answer))
+        if tip != answer:
+            tails.append((RuleRow("since", "not sent yet", self._first(tip, answer)), tip))
+        return scene.head, tails
+
+    def _first(self, tip: int, answer: int) -> int:
+        """The first node of what leads from `answer` to `tip`."""
+        of, before, first = self._since
+        if of != answer or before == ROOT or not self._tree.holds(tip, before):
+            first = self._tree.path(tip, answer)[0]
+        self._since = answer, tip, first
+        return first
+
 
 LINE, FULL, HIDDEN = "line", "full", "hidden"
 SHOWN: Final = (LINE, FULL, HIDDEN)
@@ -228,7 +342,7 @@ class ContextRows:
         if entry == MISSING:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
-        call, cost = block_money.history(scene, self.ledger, entry) if history else ("", rows.NOTHING)
+        call, cost = block_details.history(scene, self.ledger, entry) if history else ("", rows.NOTHING)
         made = self._made.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
             made = rows.withheld_row(made, scene, self._rows.withheld)
@@ -351,12 +465,12 @@ class ContextRows:
     def _rule_line(self, index: int, rule: RuleRow, grid: Grid, cursor: str) -> Spans:
         if self._staged is None or self.staging is None or not self._staged.own_rule(self.entry(index)):
             return rows.draw_rule(rule, grid, cursor)
-        from ctxtui.views.transcript import staged_row
+        from ctxtui.views.transcript import staged_rows
 
         new = self._staged.new(self.entry(index))
         if new is not None:
-            return staged_row.draw_new(new, grid, cursor)
-        return staged_row.draw_rule(rule, grid, self.staging.broken, cursor)
+            return staged_rows.draw_new(new, grid, cursor)
+        return staged_rows.draw_rule(rule, grid, self.staging.broken, cursor)
 
     def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
         return self._drawn.draw(self.entry(index), row, grid, cursor, self.staging)
@@ -381,10 +495,10 @@ class ContextRows:
             return self._row_line(index, row, grid, cursor)
         body = self.body(index, how, grid.body)
         here = body.spot(self.here[1], how.lines) if self.here and self.here[0] == self.entry(index) else None
-        money = block_money.words(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
+        money = block_details.words(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
         gutter = row.gutter
         if self.staging is not None:
-            from ctxtui.views.transcript.staged_row import gutter_of
+            from ctxtui.views.transcript.staged_rows import gutter_of
 
             node = self.entry(index)
             gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.behind(node))

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from ctxtui.analysis.labels.figures import SegmentFigure, label_figures, segment_figures
+from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Fidelity
 from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.model.block_cache import Readings, Recent
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text import bars, cells, numbers, safe_text, signs
+from ctxtui.views.text.span import Span, Spans, cropped
 from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from ctxtui.views.blocks.body import Body, HitInLine
     from ctxtui.views.blocks.content import Content
     from ctxtui.views.model.staging import New
+
 
 MORE: Final = 8
 """By how much more of an opened block is shown each time more is asked for."""
@@ -80,7 +84,6 @@ class Bodies:
         from ctxtui.analysis.labels.labelling import words
         from ctxtui.views.blocks import content
         from ctxtui.views.blocks.content import facts
-        from ctxtui.views.transcript import segment_lines
 
         if entry == MISSING:
             figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
@@ -102,7 +105,7 @@ class Bodies:
             highlight=self.highlight,
             facts=facts(got, scene, entry, ledger) if got.media else (),
         )
-        return content.under(segment_lines.lines(scene, entry, words(got), room), body)
+        return content.under(segment_lines(scene, entry, words(got), room), body)
 
 
 def body_line(
@@ -140,3 +143,54 @@ def closing(more: int | None, how: OpenBlock, money: str = "") -> list[Span]:
         "⏎ fold  " + ("e more  " if more != 0 else "") + "o pager  y copy  " + ("r read" if how.raw else "r raw JSON")
     )
     return [Span(left + (f"{money}  " if money else ""), "dim"), Span(keys, "faint")]
+
+
+ONE_BY_ONE: Final = 8
+"""Up to so many labelled segments are listed one by one; more of them label by label."""
+_NAME: Final = 24
+_BAR: Final = 12
+_FIGURES: Final = _NAME + _BAR + 10
+
+
+def segment_lines(scene: Scene, node: int, text: str, room: int) -> list[Spans]:
+    """The segments of the block of `node` with `text` in `room` cells, then a rule; nothing where no rule splits it, or
+    while its tokens are not counted."""
+    if not scene.book.counted(scene.call.model, node):
+        return []
+    segments = segment_figures(scene.book, scene.call.model, node)
+    labelled = [one for one in segments if one.label]
+    if not labelled:
+        return []
+    rest = sum(one.tokens for one in segments if not one.label)
+    told = _each(labelled, text, rest) if len(labelled) <= ONE_BY_ONE else _summed(labelled, rest)
+    return [cropped(row, room) for row in (*told, [Span("┄" * _FIGURES, "hair")])]
+
+
+def _each(labelled: Sequence[SegmentFigure], text: str, rest: int) -> list[Spans]:
+    most = max([rest, *(one.tokens for one in labelled)])
+    told: list[Spans] = []
+    for one in labelled:
+        words = safe_text.one_line(first_words(text[one.start : one.end]))
+        told.append([*_row(one.category, one.label, one.tokens, most), Span(f" {words}", "dim")])
+    return [*told, *_unlabelled(rest, most)]
+
+
+def _summed(labelled: Sequence[SegmentFigure], rest: int) -> list[Spans]:
+    sums = label_figures(labelled)
+    most = max([rest, *(one.tokens for one in sums)])
+    rows = [_row(one.category, f"{numbers.exact(one.count)} × {one.label}", one.tokens, most) for one in sums]
+    return [*rows, *_unlabelled(rest, most)]
+
+
+def _unlabelled(rest: int, most: int) -> list[Spans]:
+    return [_row("", "", rest, most)] if rest else []
+
+
+def _row(category: str, name: str, tokens: int, most: int) -> list[Span]:
+    sign = signs.category(category).span if category and name else Span(" ")
+    return [
+        sign,
+        Span(" " + cells.left(safe_text.one_line(name) or "no label", _NAME), sign.style if name else "dim"),
+        Span(cells.right(numbers.tokens(tokens), 7), "ink bold" if tokens >= 1000 else "ink"),
+        Span(" " + bars.line(tokens, most or 1, _BAR).ljust(_BAR), sign.style),
+    ]

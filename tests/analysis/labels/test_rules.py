@@ -206,6 +206,18 @@ Today's date is 2026-11-22."""
         ),
         (systems.listed("numbered"), "user", {"trial": 15, "code": 15, "reasoning": 15}),
         (systems.listed("referenced"), "user", {"trial": 15, "code reference": 15, "metrics": 15}),
+        (
+            "| Rank | Trial ID | Status |\n|---|---|---|\n| 1 | trial_3_1 | valid |\n| 2 | `trial_3_0` | INVALID |",
+            "user",
+            {"trial": 2},
+        ),
+        ("Result:\n  ✓ trial_1_0: score=2.1\n  ✗ trial_1_1: overlap\n", "user", {"trial": 2}),
+        (
+            "trial_0_0: FAILED\n  Error: too long\n\ntrial_0_1: SUCCESS\n  Sum of radii: 2\nBest: trial_0_1",
+            "user",
+            {"trial": 2},
+        ),
+        ("The trial_0_1: it was slow.\n| a | trial |\n", "user", {}),
         (systems.asked_to_select(), "user", {"trial": 15, "reasoning": 15, "selection": 1}),
         *((text, "user", {"facts": 1}) for text in systems.HISTORIES.values()),
         *(

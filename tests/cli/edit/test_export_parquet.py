@@ -62,7 +62,7 @@ def test_what_is_asked_for_in_vain_is_told_before_anything_is_read(
     def never(*given: object, **more: object) -> object:
         raise AssertionError("it is read for nothing")
 
-    monkeypatch.setattr("ctxtui.cli.edit.export.sessions_in_turn", never)
+    monkeypatch.setattr("ctxtui.cli.edit.export.known_sessions", never)
     Path("one.jsonl").write_bytes(parallel().dump())
     Path("out").write_text("a file")
     ran = ctxtui("export", "one.jsonl", "--to", "parquet", "-o", "out")

@@ -160,3 +160,60 @@ def test_every_recording_of_the_corpus(ctxtui: Run, path: Path) -> None:
     assert ran.json["session"]["calls"] >= 1
     after = path.stat()
     assert (before.st_mtime_ns, before.st_size, before.st_mode) == (after.st_mtime_ns, after.st_size, after.st_mode)
+
+
+def search(folder: Path) -> Path:
+    """A search's folder, whose last message was never answered."""
+    feedback = "Results:\n" + "".join(f"- trial_0_{n}: score=2.{n}\n" for n in range(40))
+    turns = [
+        ("assistant", "I pack.\n```repl\nspawn()\n```", None),
+        ("system", "REPL execution result", "spawn()"),
+        ("user", "Generation 0 complete. " + feedback, None),
+        ("assistant", "Generation 1 packs closer.", None),
+        ("user", "Generation 1 complete. " + feedback, None),
+    ]
+    folder.mkdir()
+    path = folder / "root_llm_log.jsonl"
+    records = [
+        {"turn": n, "role": role, "content": said, "code_executed": code, "execution_result": code,
+         "timestamp": f"2026-03-04T05:0{n}:00"}
+        for n, (role, said, code) in enumerate(turns)
+    ]  # fmt: skip
+    path.write_bytes(lines(records))
+    (folder / "config.json").write_text('{"root_llm": {"model": "claude-sonnet-4-5"}}')
+    return path
+
+
+def test_what_came_after_the_last_call_counts_in_every_figure(ctxtui: Run, tmp_path: Path) -> None:
+    path = search(tmp_path / "run")
+    last, after = (ctxtui("show", path, *more, "--json").json for more in ((), ("--after",)))
+    adds_up(after)
+    assert last["call"] == 2 and after["call"] == 0 and len(after["blocks"]) == len(last["blocks"]) + 2
+    told = ctxtui("show", path).out
+    assert f"{after['context_tokens']:,} tokens with them, --after" in told and "1 × code" in told
+    assert "answer" in told and "26 characters on record" in told and "sonnet-4-5" in told
+    grown = ctxtui("growth", path, "--json", "--phase-rule", r"Generation \d+").json
+    assert grown["since"]["context_tokens"] == after["context_tokens"] and len(grown["calls"]) == 2
+    assert (
+        grown["phases"][-1]["end_tokens"] == after["context_tokens"] and "not sent yet" in grown["phases"][-1]["name"]
+    )
+    assert sum(row["input_tokens"] for row in grown["phases"]) == sum(one["context_tokens"] for one in grown["calls"])
+    most = after["context_tokens"] - 1
+    assert ctxtui("check", path, "--max-context", str(most)).code == 8
+    assert ctxtui("check", path, "--max-context", str(most + 1)).code == 0
+
+
+def test_where_an_answer_is_the_end_nothing_came_after_it(ctxtui: Run, recording: Path) -> None:
+    assert "--after" not in ctxtui("show", recording).out
+    assert "nothing came after the last call" in ctxtui("show", recording, "--after").err
+    assert ctxtui("growth", recording, "--json").json["since"] is None
+
+
+def test_the_code_of_an_answer_is_told_apart(ctxtui: Run, tmp_path: Path) -> None:
+    path = search(tmp_path / "run")
+    trial = {"trial_id": "trial_0_1", "generation": 0, "code": "x = 1\ny = 2", "metrics": {}, "prompt": "Pack.",
+             "response": "Here:\n```python\nx = 1\ny = 2\n```"}  # fmt: skip
+    (path.parent / "generations" / "gen_0").mkdir(parents=True)
+    (path.parent / "generations" / "gen_0" / "trial_0_1.json").write_bytes(lines([trial]))
+    told = ctxtui("show", path, "--thread", "trial_0_1").out
+    assert f"{len(trial['response'])} characters on record, {len(trial['code'])} of them code" in told

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ctxtui.cli.all_sessions import known_sessions
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.summarize import one_spent
-from ctxtui.services.library.tables import tables_of
+from ctxtui.services.library.tables import table_rows
 from ctxtui.views.model.call_owners import owned
 from tests.cases.forks import FAMILIES
 from tests.cli.conftest import Run
@@ -51,7 +51,8 @@ def test_every_command_adds_up_the_same(name: str, ctxtui: Run) -> None:
         total = ctxtui("stats", folder, "--json", *more).json["total"]
         assert (total["calls"], total["input"] + total["output"]) == (len(family.made), tokens), more
     assert ctxtui("cost", "--why", folder, "--json").json["total_usd"] == pytest.approx(cost["total_usd"])
-    rows = [row for row in tables_of(known_sessions(Settings(), folder))["calls"] if row["first_seen"]]
+    tables = table_rows(known_sessions(Settings(), folder))
+    rows = [row for one in tables for row in one["calls"] if row["first_seen"]]
     assert (len(rows), sum(row["input"] + row["output"] for row in rows)) == (len(family.made), tokens)
 
 

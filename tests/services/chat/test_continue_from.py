@@ -28,7 +28,7 @@ STRICT = {"anthropic": validate, "openai_chat": validate_chat, "openai_responses
 def refused(path: Path, dialect: str, number: int = 0) -> list[str]:
     """What the provider would say to a chat that goes on from a recording."""
     past = past_of(str(path), "", number, Settings(), path.parent)
-    params = params_for(ChatModel(Endpoint("openai", dialect), MODELS[dialect]), 1000)
+    params = params_for(ChatModel(Endpoint("openai", dialect), MODELS[dialect]), Settings(answer_tokens=1000))
     tools = [tool.definition() for tool in TOOLS]
     talk = begin(Tree(), ConversationStart(dialect, params, tools, past.system or "You help.", past.before))
     talk.say("go on")

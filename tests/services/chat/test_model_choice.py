@@ -15,6 +15,7 @@ from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.context_window import told_by, windowed
 from ctxtui.services.chat.model_choice import choose, params_for, refined
 from ctxtui.services.config.config import Config, load
+from ctxtui.services.config.settings import Settings
 from tests.providers.served import served
 from tests.providers.test_local import LLAMA_CPP, OLLAMA, VLLM
 
@@ -171,7 +172,7 @@ def test_the_window_in_force(tmp_path: Path) -> None:
     local = ChatModel(Endpoint("llama.cpp", "openai_chat", local=True), "tiny", window=4096, origin="llama.cpp")
     assert windowed(local, small).window == 2000
     assert windowed(local, config(tmp_path)).window == 4096
-    assert params_for(local, 8192)["max_tokens"] == 1024, "a small window keeps room for what is asked"
+    assert params_for(local, Settings())["max_tokens"] == 1024, "a small window keeps room for what is asked"
     with pytest.raises(BadConfig, match="leaves no room"):
         windowed(local, config(tmp_path, "", "answer_tokens=4000"))
 
@@ -215,4 +216,4 @@ async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -
         found = await refined(ChatModel(line.endpoint, "claude-x"), line, config(tmp_path))
         await line.close()
     assert (found.window, found.origin, found.models) == (300_000, "anthropic", ("claude-x", "claude-y"))
-    assert params_for(found, 8192)["max_tokens"] == 2000
+    assert params_for(found, Settings())["max_tokens"] == 2000

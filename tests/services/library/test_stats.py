@@ -15,7 +15,6 @@ from ctxtui.core.usage import QuotaReport
 from ctxtui.services.library.totals.spending import TOOL, totals_by
 from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of
-from ctxtui.views.lists.costs import quotas
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 from tests.views.glossary.arithmetic_law import broken
@@ -226,10 +225,10 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
     assert "call" not in less and "used" in less and "list price" in less
     least = view.told(found, AT, 75)[0].text
     assert "used" not in least and "list price" in least and len(least) <= 75
-    table = quotas.quota_table(REPORT.resets + 1.0)
+    table = view.quota_table(REPORT.resets + 1.0)
     words = "".join(span.text for span in table.draw(found.reported[0], 100))
     assert "over 1971-02-0" not in words and re.search(r"over 02-\d\d \d\d:\d\d", words)
-    later = quotas.quota_table(REPORT.resets + 200.0 * DAY)
+    later = view.quota_table(REPORT.resets + 200.0 * DAY)
     assert re.search(r"over 1971-02-\d\d ", "".join(span.text for span in later.draw(found.reported[0], 100)))
 
 
@@ -237,4 +236,4 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
     ("minutes", "words"), [(300, "5 hours"), (299, "5 hours"), (10_079, "7 days"), (60, "1 hour"), (45, "45 minutes")]
 )
 def test_windows_have_names(minutes: int, words: str) -> None:
-    assert quotas.window_words(minutes) == words
+    assert view.window_words(minutes) == words

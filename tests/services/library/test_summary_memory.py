@@ -17,8 +17,7 @@ from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stats import SKILL, WAYS, stats_of
-from ctxtui.services.library.totals.summary_memory import as_remembered, remembered, to_json
-from ctxtui.services.library.totals.usage_pass import usage_pass
+from ctxtui.services.library.totals.summary_memory import as_remembered, remembered, to_json, usage_pass
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.home.loader import MANY, Figured, ReadingQueue, fill
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary

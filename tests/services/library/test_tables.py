@@ -11,15 +11,19 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library import parquet as written
-from ctxtui.services.library.parquet import ParquetFolder
-from ctxtui.services.library.tables import TABLES, TableRows, tables_of
+from ctxtui.services.library import tables as written
+from ctxtui.services.library.tables import TABLES, ParquetFolder, Row, table_rows
 from ctxtui.services.library.totals.stats import stats_of
-from ctxtui.views.model.call_owners import CallOwners
+from ctxtui.views.model.session_summary import SessionSummary
 from tests.services.library.test_stats import DAY, NEW, OLD, REPORT, reporting
 from tests.services.library.test_tool_ledger import session
 
 KNOWN = [*OLD, *NEW, replace(OLD[0], key="a copy"), session("tools", "yz"), reporting("q", REPORT, at=1.0 * DAY)]
+
+
+def tables_of(sessions: list[SessionSummary], since: float = 0.0) -> dict[str, list[Row]]:
+    each = list(table_rows(sessions, since))
+    return {name: [row for one in each for row in one[name]] for name in TABLES}
 
 
 def test_every_row_has_every_column() -> None:
@@ -53,13 +57,9 @@ def parquet() -> Any:
 
 
 def into(folder: Path, *, again: bool = False) -> dict[str, Path]:
-    owners = CallOwners()
-    for one in KNOWN:
-        owners.put(one.key, one.spent)
-    rows = TableRows(owners)
     with ParquetFolder(folder, replace=again) as out:
-        for one in KNOWN:
-            out.add(rows.of(one))
+        for rows in table_rows(KNOWN):
+            out.add(rows)
     return out.files
 
 
@@ -85,7 +85,7 @@ def test_what_breaks_off_leaves_what_was_there(tmp_path: Path, parquet: Any) -> 
     files = into(tmp_path)
     before = {file: file.read_bytes() for file in files.values()}
     with pytest.raises(KeyboardInterrupt), ParquetFolder(tmp_path, replace=True) as out:
-        out.add(TableRows(CallOwners()).of(KNOWN[0]))
+        out.add(next(table_rows(KNOWN)))
         raise KeyboardInterrupt
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
 

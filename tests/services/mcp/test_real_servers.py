@@ -11,8 +11,7 @@ import pytest
 from ctxtui.agent.events import ToolCall
 from ctxtui.services.config.mcp_servers import parse_server
 from ctxtui.services.mcp.connection import ServerState
-from ctxtui.services.mcp.server_leave import ServerLeave
-from ctxtui.services.mcp.server_pool import ServerPool
+from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
 from tests.pty_app import REPO
 
 HOME = REPO / ".venv-mcp"

@@ -20,13 +20,11 @@ from msgspec.structs import replace
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.config.config import load
-from ctxtui.services.config.declared_mcp_servers import servers
-from ctxtui.services.config.mcp_servers import McpServer, parse_server
+from ctxtui.services.config.mcp_servers import McpServer, parse_server, servers
 from ctxtui.services.mcp import connection
 from ctxtui.services.mcp.connection import ServerFailed, ServerState
 from ctxtui.services.mcp.offered import model_name
-from ctxtui.services.mcp.server_leave import ServerLeave
-from ctxtui.services.mcp.server_pool import ServerPool
+from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
 from ctxtui.wire.speech import ResultImage
 from tests.services.mcp.small_server import app, png
 from tests.warm import warm_python

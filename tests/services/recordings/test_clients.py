@@ -13,8 +13,7 @@ import pytest
 from ctxtui.services.config.clients import CLIENTS as KNOWN
 from ctxtui.services.config.clients import client_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.directories import placed
-from ctxtui.services.recordings.discover import FoundRecording, find, seen_at
+from ctxtui.services.recordings.discover import FoundRecording, find, placed, seen_at
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.registry import FORMATS
 from tests.cases import client_homes

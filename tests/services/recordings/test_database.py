@@ -13,7 +13,7 @@ from ctxtui.core.block_content import read as content
 from ctxtui.core.call import EpochStart
 from ctxtui.core.errors import NoContext, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.databases.sources import rows
+from ctxtui.services.recordings.databases.sessions import rows
 from ctxtui.services.recordings.open import load
 from tests.sampling import few
 from tests.transcripts.reading import calls, law_2, lines_of, shown, survives_cuts, survives_values, total

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from ctxtui.services.recordings.follow import ACTIVE, BUSY, QUIET, FollowedNews, Follower, follow, run
+from ctxtui.services.recordings.follow import ACTIVE, BUSY, QUIET, FollowedNews, Follower, run
 from ctxtui.services.recordings.open import load, load_stream
 from tests.services.plain_format import said
 from tests.services.recordings.test_first_reading import append, words
@@ -107,20 +105,6 @@ def test_a_write_is_heard_well_before_it_must_be_on_screen(tmp_path: Path) -> No
         worker.join()
     assert sorted(delays)[len(delays) // 2] < 0.15, delays
     assert words(loaded.session)[-1] == "word 7"
-
-
-async def test_it_can_be_followed_from_an_event_loop(tmp_path: Path) -> None:
-    path = recording(tmp_path)
-    loaded = load(path)
-    follower = Follower()
-    follower.watch(loaded)
-    append(path, said("two"))
-    async with asyncio.timeout(5):
-        async with contextlib.aclosing(follow(follower)) as heard:
-            async for one in heard:
-                loaded.take(one.news)
-                break
-    assert words(loaded.session) == ["one", "two"]
 
 
 def test_five_resting_recordings_take_next_to_no_time(tmp_path: Path) -> None:

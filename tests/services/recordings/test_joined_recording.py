@@ -21,7 +21,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import resumed
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.usage_pass import usage_pass
+from ctxtui.services.library.totals.summary_memory import usage_pass
 from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, opening
 from ctxtui.services.recordings.open_by_name import locate

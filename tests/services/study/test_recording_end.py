@@ -12,7 +12,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open import load
-from ctxtui.services.study.recording_end import RecordingEnd
+from ctxtui.services.study.thread_study import RecordingEnd
 from ctxtui.views.inspector import header
 from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.model.scene import Scene, calls_of, scene_at

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from ctxtui.core.session import MAIN
-from ctxtui.services.recordings.databases.sessions import roots
-from ctxtui.services.recordings.databases.sources import rows
+from ctxtui.services.recordings.databases.sessions import roots, rows
 from ctxtui.services.recordings.open import load
 from tests.captures import capture, wire_usage
 from tests.transcripts.reading import calls, law_2, read, survives_cuts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from ctxtui.core.session import Session
 from tests.transcripts.reading import (
     as_bytes,
@@ -65,6 +67,52 @@ def test_trials_are_children() -> None:
     assert session.threads["trial_0_1"].parent == "main" and len(calls(session)) == 2
     assert child.usage and child.usage.input == 100 and child.usage.cost == 0.5
     assert ("trial_0_1: score", "2.5") in {(o.name, o.value) for o in session.outcomes}
+
+
+def test_usage_stands_in_the_log_itself() -> None:
+    told = [{"input_tokens": 1748, "output_tokens": 942}, {"usage": {"input_tokens": 60, "output_tokens": 7}}]
+    plain = log()
+    plain[2] |= told[0]
+    plain[3] |= {"input_tokens": None, "output_tokens": None}
+    plain[5] |= told[1]
+    found = [call.usage for call in calls(read(as_lines(plain), NAME))]
+    assert [(u.input, u.output, u.has_cache) for u in found if u] == [(1748, 942, False), (60, 7, False)]
+
+
+def test_a_request_went_when_its_last_message_was_written_down() -> None:
+    first, second = calls(read(as_lines(log()), NAME))
+    assert (first.ended or 0) - (first.started or 0) == 2 and (second.ended or 0) - (second.started or 0) == 1
+
+
+def config(**more: Any) -> dict[str, Any]:
+    def model(name: str) -> dict[str, Any]:
+        return {"model": name, "cost_per_million_input_tokens": 2.0, "cost_per_million_output_tokens": 10.0}
+
+    return {"experiment": {"name": "x"}, "root_llm": model("roo-1"), "child_llm": model("kid-1"), **more}
+
+
+@pytest.mark.parametrize("first", ["config.json", "trial_0_1.json"])
+@pytest.mark.parametrize("children", [{}, {"child_llm": None, "child_llms": [{"alias": "k", "model": "kid-1"}]}])
+def test_the_experiment_s_configuration_names_the_models(first: str, children: dict[str, Any]) -> None:
+    plain = log()
+    plain[2] |= {"input_tokens": 1000, "output_tokens": 100}
+    reader = form_of(as_lines(plain), NAME).open((session := Session()).tree)
+    session.fold([*reader.feed(as_lines(plain)), *reader.settle()])
+    parts = {"config.json": as_bytes(config(**children), indent=2), "trial_0_1.json": as_bytes(trial(), indent=2)}
+    for name in sorted(parts, key=lambda name: name != first):
+        part = reader.part(name)
+        session.fold([*part.feed(parts[name]), *part.settle()])
+    assert {call.model for call in calls(session)} == {"roo-1"} and len(calls(session)) == 2
+    assert [call.model for call in calls(session, "trial_0_1")] == ["kid-1"]
+    assert (usage := calls(session)[0].usage) and usage.cost == pytest.approx(0.003)
+    assert not session.skipped and all(one.kind == "code" for one in session.happenings)
+
+
+def test_another_program_s_configuration_says_nothing() -> None:
+    reader = form_of(as_lines(log()), NAME).open((session := Session()).tree)
+    part = reader.part("config.json")
+    session.fold([*part.feed(b'{"model_type": "x", "root": "/srv", "child": 3}'), *part.settle()])
+    assert not session.happenings and not session.skipped
 
 
 def test_any_chunking_any_cut_any_value() -> None:

@@ -16,8 +16,8 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import WAYS, stats_of
 from ctxtui.services.worker import Worker
-from ctxtui.services.workers.stats_worker import StatsMaker, StatsSoFar
 from ctxtui.services.workers.summary_worker import make
+from ctxtui.services.workers.totals_worker import StatsMaker, StatsSoFar
 from ctxtui.tui.lists.costs import stats as screen_of
 from ctxtui.tui.lists.costs.stats import StatsScreen
 from ctxtui.tui.theme.theme import dress

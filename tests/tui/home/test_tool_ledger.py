@@ -14,8 +14,8 @@ from ctxtui.services.counting.count_cache import Memory
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.worker import Worker
-from ctxtui.services.workers.ledger_worker import LedgerMaker, LedgerSoFar
 from ctxtui.services.workers.summary_worker import make
+from ctxtui.services.workers.totals_worker import LedgerMaker, LedgerSoFar
 from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
 from ctxtui.tui.theme.theme import dress
 from ctxtui.views.lists.costs.tool_ledger import rows, table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.tui.inspector.pace import LEAST, MOST, QUIET, TIMES, Pace
+from ctxtui.tui.inspector.loader import LEAST, MOST, QUIET, TIMES, Pace
 
 
 class Clock:

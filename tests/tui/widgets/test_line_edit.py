@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from textual import events
 from textual.geometry import Size
 
-from ctxtui.tui.chat.talk_edit import TalkEdit
-from ctxtui.tui.widgets.text_buffer import PIECE, TextBuffer
+from ctxtui.tui.chat.screen import TalkEdit
+from ctxtui.tui.widgets.line_edit import PIECE, TextBuffer
 from ctxtui.views.text import cells
 from tests.sampling import few
 from tests.tui.test_chat import chatting, shown, until

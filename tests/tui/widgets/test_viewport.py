@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.tui.widgets.viewport import Heights, Viewport
+from ctxtui.tui.widgets.rows import Heights, Viewport
 
 others = st.dictionaries(st.integers(0, 40), st.integers(0, 6), max_size=12)
 

@@ -7,8 +7,7 @@ import re
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.core.category import INDEX
 from ctxtui.views.glossary import arithmetic
-from ctxtui.views.inspector.composition import Composition, staged
-from ctxtui.views.inspector.composition_row import CategoryPart
+from ctxtui.views.inspector.composition import CategoryPart, Composition, staged
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import CallPart, ThisCall
 from ctxtui.views.text.signs import NOT_RECORDED

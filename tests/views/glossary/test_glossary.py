@@ -12,7 +12,7 @@ import pytest
 from ctxtui.services.config.package_data import glossary
 from ctxtui.views.glossary.entries import parse_glossary
 from ctxtui.views.glossary.page import page
-from ctxtui.views.inspector import composition_row
+from ctxtui.views.inspector import composition
 from ctxtui.views.text import signs
 from ctxtui.views.text.span import plain
 from tests.pty_app import REPO
@@ -65,7 +65,7 @@ def test_every_title_and_head_of_the_screens_has_an_entry() -> None:
 
 
 def test_the_heads_of_the_context_pane_have_entries() -> None:
-    heads = re.split(r"\s{2,}", plain(composition_row.heads(89)).strip())
+    heads = re.split(r"\s{2,}", plain(composition.heads(89)).strip())
     assert heads == ["tokens", "Δ call", "this call", "so far", "share"]
     assert all(glossary().label(head, "context") for head in heads)
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.views.home import collection, columns, preview, session_list, status, totals
+from ctxtui.views.home import collection, columns, preview, session_list, totals
 from ctxtui.views.home.collection import Collection
+from ctxtui.views.home.preview import KEYS, LINES, SHORT, welcome
 from ctxtui.views.home.session_list import Group, ListOrder, arrange
-from ctxtui.views.home.status import KEYS, LINES, SHORT, welcome
 from ctxtui.views.home.totals import Totals
 from ctxtui.views.model.call_owners import CallOwners
 from ctxtui.views.model.session_summary import CallSpent, GrowthColumn, SessionSummary
@@ -405,14 +405,14 @@ def test_archived_sessions_are_listed_on_request() -> None:
 
 
 def test_status_shows_progress_only_while_reading() -> None:
-    assert plain(status.status(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
-    assert plain(status.status(61, 61, True, ListOrder(1, False))) == "S sort: cost ↑ "
-    assert plain(status.status(41, 61, False, ListOrder())) == "S sort: age ↓ "
+    assert plain(preview.status(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
+    assert plain(preview.status(61, 61, True, ListOrder(1, False))) == "S sort: cost ↑ "
+    assert plain(preview.status(41, 61, False, ListOrder())) == "S sort: age ↓ "
 
 
 def test_an_empty_list_names_a_way_on() -> None:
-    assert "esc" in plain(status.empty(True, "xyz"))
-    assert "ctxtui PATH" in plain(status.empty(False, ""))
+    assert "esc" in plain(preview.empty(True, "xyz"))
+    assert "ctxtui PATH" in plain(preview.empty(False, ""))
 
 
 def test_the_welcome_has_three_lines_and_five_keys() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.lists.lab_chart import axis_figures
+from ctxtui.views.lists.lab import axis_figures
 from ctxtui.views.text import scale
 
 

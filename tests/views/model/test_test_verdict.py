@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.views.model.test_verdict import verdict
+from ctxtui.views.model.preview import verdict
 
 CASES = {
     "pytest": (

@@ -14,7 +14,7 @@ from ctxtui.views.inspector.map.context_map import context_map
 from ctxtui.views.model.scene import Scene, scene_at
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import plain
-from ctxtui.views.transcript import segment_lines
+from ctxtui.views.transcript import open_block
 from ctxtui.views.transcript.row_index import RowIndex
 from tests.analysis.labels.test_figures import labels
 from tests.analysis.sessions import Script
@@ -35,7 +35,7 @@ def scene_of(text: str) -> Scene:
 def drawn(text: str, room: int = 90) -> list[str]:
     scene = scene_of(text)
     node = next(n for n in scene.session.tree.path(scene.head) if scene.session.tree[n].block.kind == "text")
-    return [plain(line) for line in segment_lines.lines(scene, node, text, room)]
+    return [plain(line) for line in open_block.segment_lines(scene, node, text, room)]
 
 
 def figures(lines: list[str]) -> dict[str, str]:

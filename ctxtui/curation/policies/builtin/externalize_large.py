@@ -81,17 +81,23 @@ def _first(text: str) -> str:
 
 def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
     """The stretches of a message that lists trials: of each its heading, its program, and what is told of it."""
-    large = [one for one in trials(text) if one.code and one.code.stop - one.code.start >= settings["code"]]
     made: list[dict[str, Json]] = []
-    for one in large:
-        assert one.code is not None
+    for one in trials(text):
+        code = one.code if one.code and one.code.stop - one.code.start >= settings["code"] else None
+        if code is None and one.stop - one.heading.stop < settings["code"]:
+            continue
         indent = _INDENT.match(text, one.heading.start)
         margin = (indent[0] if indent else "") + ("  " if indent and text[indent.end()] in "-*+" else "")
         above, below = _written(text, one, margin, settings)
+        notes = f"NOTES_{one.token}"
+        if code is None:
+            made.append({"name": notes, "start": one.start, "stop": one.stop, "instead": above + below})
+            continue
+        above += f"\n{margin}Code reference: "
         made += [
-            {"name": "", "start": one.start, "stop": one.code.start, "instead": above},
-            {"name": one.token, "start": one.code.start, "stop": one.code.stop, "instead": f"{{{{{one.token}}}}}"},
-            {"name": f"NOTES_{one.token}", "start": one.code.stop, "stop": one.stop, "instead": below},
+            {"name": "", "start": one.start, "stop": code.start, "instead": above},
+            {"name": one.token, "start": code.start, "stop": code.stop, "instead": f"{{{{{one.token}}}}}"},
+            {"name": notes, "start": code.stop, "stop": one.stop, "instead": below},
         ]
     return [part for part in made if part["start"] != part["stop"]]
 
@@ -110,7 +116,7 @@ def _written(text: str, one: Trial, margin: str, settings: Settings) -> tuple[st
         below.append(f"{margin}Approach: " + (short[:whole] + "..." if 0 < whole < len(short) else short))
     if one.error:
         below.append(f"{margin}Error: {one.error[: settings['error'] or None]}")
-    return "\n".join([*above, f"{margin}Code reference: "]), "\n".join(["", *below, "", ""])
+    return "\n".join(above), "\n".join(["", *below, "", ""])
 
 
 def _parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.money.usage_stats import Comparison, Metric, SeenChange, UsageSums, change, ratio
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.totals.call_sums import summed, used_by
+from ctxtui.services.library.totals.spending import summed, used_by
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 VERSION, TAG, POLICY, COMPRESSOR = "client-version", "tag", "policy", "compressor"

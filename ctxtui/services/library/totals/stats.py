@@ -20,8 +20,18 @@ from ctxtui.analysis.money.quota_windows import (
 from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
 from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.services.library.tool_ledger import tools_ledger
-from ctxtui.services.library.totals.call_sums import add_call, summed, used_by
-from ctxtui.services.library.totals.spending import DAY, MODEL, PROJECT, QUARTER, TOOL, UNKNOWN, day_of
+from ctxtui.services.library.totals.spending import (
+    DAY,
+    MODEL,
+    PROJECT,
+    QUARTER,
+    TOOL,
+    UNKNOWN,
+    add_call,
+    day_of,
+    summed,
+    used_by,
+)
 from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
 from ctxtui.views.model.call_owners import once
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
@@ -126,13 +136,9 @@ def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
     if by == SKILL:
         return UNCOUNTED if one.usage_only else call.skill or NO_SKILL
     if by == VERSION:
-        return f"{one.source} {one.client_version}".strip() if one.client_version else _versionless(one)
+        unknown = f"{one.source}, {NO_VERSION}" if one.source else UNKNOWN
+        return f"{one.source} {one.client_version}".strip() if one.client_version else unknown
     return (one.cwd if by == PROJECT else one.source) or UNKNOWN
-
-
-def _versionless(one: SessionSummary) -> str:
-    """The row of sessions whose client's version is not on record."""
-    return f"{one.source}, {NO_VERSION}" if one.source else UNKNOWN
 
 
 def week_of(started: float | None) -> str:

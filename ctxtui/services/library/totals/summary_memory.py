@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -20,6 +21,9 @@ from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.labels import rules_in_force
+from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.library.summarize import Price, filled_usage
+from ctxtui.services.recordings.open import load_usage
 from ctxtui.store.cache import name_of_stored
 from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
@@ -110,19 +114,6 @@ def each_remembered(
                 yield _told(one, decoder.decode(told))
 
 
-def remembered_keys(seen: Iterable[SessionSummary], settings: Settings) -> set[str]:
-    """The keys of those of `seen` whose figures are remembered as they are now."""
-    path = database(settings.data_dir)
-    if not path.exists():
-        return set()
-    try:
-        with Store.open(path) as store:
-            there = set(store.summarised(version_for(settings)))
-    except CtxtuiError:
-        return set()  # whoever listed the sessions has told what is wrong with the database
-    return {one.key for one in seen if (place := place_of(one)) and (sql_text(place[0]), place[1], one.mtime) in there}
-
-
 def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
     """Why some of `seen`, which are not remembered as they are now, are read although they were read before: in a few
     words; "" where none of them was."""
@@ -151,26 +142,6 @@ _OF_THE_PROGRAM: Final = 3
 """Words of a version that tell of the program: its summary's, its own, that of its price table."""
 
 
-def in_turn(
-    seen: Iterable[SessionSummary], settings: Settings
-) -> Iterator[tuple[SessionSummary, SessionSummary | None]]:
-    """Each of `seen` with its figures as they are remembered (None: they are not), one after the other: nothing is held
-    of those that were given. Raises `CtxtuiError` where the database cannot be read."""
-    path = database(settings.data_dir)
-    if not path.exists():
-        yield from ((one, None) for one in seen)
-        return
-    version, decoder = version_for(settings), msgspec.json.Decoder(_kept())
-    with Store.open(path) as store:
-        for one in seen:
-            name, size = place_of(one)
-            text, told = store.remembered_text(name, size, one.mtime, version), None
-            if text is not None:
-                with suppress(msgspec.MsgspecError, UnicodeEncodeError):
-                    told = _told(one, decoder.decode(text))
-            yield one, told
-
-
 def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
     """Remember what the calls of sessions used, until more is known of them."""
     rows = [(one.path, one.size, one.mtime, to_json(one)) for one in new if one.path and not one.error]
@@ -179,3 +150,31 @@ def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
     # Nothing is lost but the time to read them again.
     with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
         store.remember_less(rows, usage_version_for(settings), version_for(settings))
+
+
+def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
+    """Each of `unread` that is a file, with what its calls used or the error that reading it ended in. What was read is
+    remembered when all are, or whoever asks has enough."""
+    price = price_of(prices_for(settings))
+    found: list[SessionSummary] = []
+    try:
+        for one in unread:
+            if one.path:
+                found.append(or_error(one, partial(_read_usage, one, price)))
+                yield found[-1]
+    finally:
+        keep_usage(found, settings)
+
+
+def _read_usage(seen: SessionSummary, price: Price) -> SessionSummary:
+    return filled_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
+
+
+def or_error(seen: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
+    """What `make` gives, or `seen` with the error that it ended in: one session's fault must not hide the others."""
+    try:
+        return make()
+    except CtxtuiError as error:
+        return replace(seen, known=True, error=error.message)
+    except Exception as error:  # noqa: BLE001 - a worker's boundary
+        return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")

@@ -10,7 +10,7 @@ from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.worker import Worker
-from ctxtui.services.workers.stats_worker import StatsMaker, StatsSoFar
+from ctxtui.services.workers.totals_worker import StatsMaker, StatsSoFar
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen, OrderRows
 from ctxtui.tui.widgets.prompt_line import Question

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ctxtui.analysis.money.tool_ledger import LedgerTool
 from ctxtui.services.worker import Worker
-from ctxtui.services.workers.ledger_worker import LedgerMaker, LedgerSoFar
+from ctxtui.services.workers.totals_worker import LedgerMaker, LedgerSoFar
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen, OrderRows
 from ctxtui.views.lists.costs import tool_ledger as view

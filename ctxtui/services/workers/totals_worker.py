@@ -1,21 +1,52 @@
-"""Stats over all sessions, made of what is remembered of each."""
+"""Stats and the ledger of tools over all sessions, made of what is remembered of each."""
 
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from collections.abc import MutableMapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.money.usage_stats import Stats
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.library import SessionLibrary
+from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import stats_of
-from ctxtui.services.library.totals.summary_memory import remembered, why_anew
-from ctxtui.services.library.totals.usage_pass import usage_pass
-from ctxtui.services.workers.remembered_sessions import known_so_far
+from ctxtui.services.library.totals.summary_memory import remembered, usage_pass, why_anew
+from ctxtui.services.workers.summary_worker import from_store
+from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
+
+KnownSessions = MutableMapping[SessionSummary, SessionSummary]
+"""Sessions with their figures, by themselves as they were listed: kept from one look to the next."""
+
+
+def known_so_far(
+    settings: Settings, cwd: Path, kept: KnownSessions
+) -> tuple[list[SessionSummary], list[SessionSummary]]:
+    """The sessions whose figures are remembered, oldest first, samples left out; and those that are not read yet."""
+    shelf = SessionLibrary(settings, cwd)
+    every = [one for one in shelf.stored(shelf.glimpses()) if counts(one)]
+    known = {one: kept[one] for one in every if one in kept}
+    found = shelf.remembered(one for one in every if one not in known)
+    known |= {one: found[one.key] for one in every if one.key in found}
+    left = []
+    for one in every:
+        if one in known:
+            continue
+        if one.path:
+            left.append(one)
+        else:
+            with suppress(CtxtuiError):  # Home says of it what is wrong
+                known[one] = from_store(one, settings)
+    kept.clear()
+    kept.update(known)
+    return sorted(known.values(), key=lambda one: one.mtime), left
+
 
 _SLICE: Final = 1.5
 """Seconds for which usage is read before what is known of it is told."""
@@ -71,3 +102,23 @@ def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSu
             used[one] = told
             if time.monotonic() >= until:
                 break
+
+
+class LedgerSoFar(NamedTuple):
+    """The ledger of the sessions that were read, and how many were not yet."""
+
+    found: ToolsLedger
+    left: int
+
+
+class LedgerMaker:
+    """Makes the ledger as often as it is asked; for a `Worker`."""
+
+    def __init__(self, settings: Settings, cwd: Path) -> None:
+        self._settings, self._cwd = settings, cwd
+        self._kept: dict[SessionSummary, SessionSummary] = {}
+
+    def ledger(self) -> LedgerSoFar:
+        """The ledger as it is now."""
+        known, left = known_so_far(self._settings, self._cwd, self._kept)
+        return LedgerSoFar(tools_ledger(known), len(left))
