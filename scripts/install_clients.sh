@@ -22,9 +22,10 @@ older() {
 from_npm() {
     command -v npm >/dev/null || fail "$name needs npm (apt install npm), or leave it out with CLIENTS=\"$name\""
     # What a package runs after its installation is run by name below: newer npm runs nothing by itself.
-    npm install --prefix "$1" --ignore-scripts --no-audit --no-fund --loglevel error "$2" >/dev/null ||
+    # shellcheck disable=SC2086
+    npm install --prefix "$1" --ignore-scripts --no-audit --no-fund --loglevel error $2 >/dev/null ||
         fail "$name could not be installed; leave it out with CLIENTS=\"$name\""
-    for script in @anthropic-ai/claude-code/install.cjs opencode-ai/postinstall.mjs; do
+    for script in @anthropic-ai/claude-code/install.cjs opencode-ai/postinstall.mjs node/installArchSpecificPackage.js; do
         [ ! -f "$1/node_modules/$script" ] || (cd "$1/node_modules/${script%/*}" && node "./${script##*/}" >/dev/null)
     done
 }

@@ -49,21 +49,9 @@ INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
 CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output went away: nothing is printed")
 
 EXIT_CODES: Final = (
-    OK,
-    UNEXPECTED,
-    USAGE,
-    NO_CONTEXT,
-    UNREADABLE,
-    NOT_FOUND,
-    SEVERAL,
-    REFUSED,
-    FAILED,
-    UNKNOWN,
-    FAULT,
-    ATTACHING,
-    INTERRUPTED,
-    CLOSED_PIPE,
-)
+    OK, UNEXPECTED, USAGE, NO_CONTEXT, UNREADABLE, NOT_FOUND, SEVERAL, REFUSED, FAILED, UNKNOWN, FAULT, ATTACHING,
+    INTERRUPTED, CLOSED_PIPE,
+)  # fmt: skip
 
 
 ANSWERING: Final = frozenset({"diff", "search"})

@@ -38,19 +38,9 @@ WARNING: Final = "warning"
 FAILED: Final = "failed"
 
 PACKAGES: Final = (
-    "textual",
-    "click",
-    "msgspec",
-    "tiktoken",
-    "sqlite-utils",
-    "zstandard",
-    "platformdirs",
-    "genai-prices",
-    "tree-sitter",
-    "anthropic",
-    "openai",
-    "aiohttp",
-)
+    "textual", "click", "msgspec", "tiktoken", "sqlite-utils", "zstandard", "platformdirs", "genai-prices",
+    "tree-sitter", "anthropic", "openai", "aiohttp",
+)  # fmt: skip
 
 
 class DoctorFinding(Struct, frozen=True):

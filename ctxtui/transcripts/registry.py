@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from itertools import chain
@@ -10,9 +11,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.kit.identify import what_is as _what_is
 from ctxtui.transcripts.reader import Reader
 
 
@@ -91,11 +93,11 @@ def _format(
 
 def _bodies(name: str, dialect: str) -> Format:
     def sniff(head: bytes, file: str) -> float:
-        score: float = _module("bodies").sniff_as(dialect)(head, file)
+        score: float = _module("bodies.formats").sniff_as(dialect)(head, file)
         return score
 
     def open_(tree: Tree) -> Reader:
-        made: Reader = _module("bodies").open_as(dialect)(tree)
+        made: Reader = _module("bodies.formats").open_as(dialect)(tree)
         return _with_passes(made)
 
     return Format(name, sniff, open_, bare="JSON bodies without any message")
@@ -104,7 +106,7 @@ def _bodies(name: str, dialect: str) -> Format:
 FORMATS: Final[tuple[Format, ...]] = (
     _format(
         "claude code",
-        "claude_code",
+        "claude_code.reader",
         "reader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
@@ -117,12 +119,17 @@ FORMATS: Final[tuple[Format, ...]] = (
         bare="an index of Claude Code's API bodies without any of them",
     ),
     _format(
-        "codex", "codex", "CodexReader", ("rollout-*.jsonl",), "a Codex rollout without any message", strangers=True
+        "codex",
+        "codex.session",
+        "CodexReader",
+        ("rollout-*.jsonl",),
+        "a Codex rollout without any message",
+        strangers=True,
     ),
     _format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
     _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),
     _format("mini-swe-agent", "mini_swe_agent"),
-    _format("pi", "pi", bare="a pi session without any message"),
+    _format("pi", "pi.session", bare="a pi session without any message"),
     _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
     _format("llm log", "request_log", bare="a log without a request that can be read"),
     _format("openhands", "openhands", "OpenHandsReader", ("events/event-*.json",), "an OpenHands state without events"),
@@ -130,7 +137,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _bodies("anthropic", "anthropic"),
     _bodies("openai chat", "openai_chat"),
     _bodies("openai responses", "openai_responses"),
-    _format("inspect", "inspect_ai", bare="an Inspect log without samples"),
+    _format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
     _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
     _format("kimi code", "kimi_code", "reader", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
@@ -193,4 +200,72 @@ def what_is(head: bytes, name: str = "", further: Further = tuple) -> str:
     form = detect(head, name, further)
     if form is not None:
         return form.bare or f"a {form.name} file without any message"
-    return _what_is(head, name)
+    return _content_kind(head)
+
+
+_MAGIC: Final = (
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"\x28\xb5\x2f\xfd", "zstd data"),
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF-", "a PDF document"),
+    (b"\x7fELF", "a program"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+)
+_JSON_KINDS: Final[tuple[tuple[frozenset[str], str], ...]] = (
+    (frozenset({"eval", "plan"}), "an Inspect log"),
+    (frozenset({"eval", "version"}), "an Inspect log"),
+    (frozenset({"trajectory_format", "messages"}), "a mini-SWE-agent trajectory"),
+)
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def _content_kind(head: bytes) -> str:
+    if not head:
+        return "an empty file"
+    if not head.strip():
+        return "a file of white space only"
+    for magic, words in _MAGIC:
+        if head.startswith(magic):
+            return words
+    found = file_head.values(head, limit=20)
+    # A bare word or number parses as JSON too, and tells nothing.
+    found = [value for value in found if isinstance(value, dict | list)]
+    if found and head.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:1] in (b"{", b"["):
+        return _json_kind(found)
+    binary = _binary_at(head)
+    if binary is not None:
+        return f"binary data at byte {binary}"
+    return _text_kind(head)
+
+
+def _binary_at(head: bytes) -> int | None:
+    odd = _CONTROL.search(head)
+    try:
+        head[: file_head.HEAD_BYTES - 4].decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 4:
+            return min(error.start, odd.start()) if odd else error.start
+    return odd.start() if odd else None
+
+
+def _json_kind(found: list[Json]) -> str:
+    first = found[0]
+    if isinstance(first, dict):
+        if len(found) > 1 and str(first.get("type", "")).startswith("session."):
+            return "a Copilot CLI session"
+        for keys, words in _JSON_KINDS:
+            if keys <= first.keys():
+                return words
+    return "JSON without any message of a model" if len(found) == 1 else "JSON lines without any message of a model"
+
+
+def _text_kind(head: bytes) -> str:
+    text = file_head.text_of_head(head)
+    if re.match(r"\s*<(!doctype html|html)", text, re.IGNORECASE):
+        return "an HTML page"
+    return "text without any JSON record"

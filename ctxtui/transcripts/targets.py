@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, ResumeTarget
-from ctxtui.transcripts.kit.translated import Translation
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, ResumeTarget, Translation
 
 
 def _target(name: str, source: str, module: str, command: str, *, beside: bool = True, key: str = "") -> ResumeTarget:
@@ -21,7 +20,7 @@ def _target(name: str, source: str, module: str, command: str, *, beside: bool =
 TARGETS: Final[dict[str, ResumeTarget]] = {
     target.name: target
     for target in (
-        _target("claude-code", "claude code", "claude_code.resume.session_file", "claude --resume {id}", key="l"),
+        _target("claude-code", "claude code", "claude_code.resume", "claude --resume {id}", key="l"),
         _target("codex", "codex", "codex.resume", "codex resume {id}", key="x"),
         _target(
             "opencode",
@@ -46,7 +45,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
 def translation_of(form: str) -> Translation:
     """How any recording's context becomes a session of the tool of `form`, a target that has a key."""
     module = TARGETS[form].source.replace(" ", "_")
-    made: Translation = import_module(f"ctxtui.transcripts.formats.{module}.translated").TRANSLATION
+    made: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION
     return made
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from ctxtui.transcripts.kit.rows import LOGS
+from ctxtui.transcripts.kit.readers import LOGS
 
 MODEL = "claude-opus-4-6"
 CHAT_MODEL = "gpt-5.1"

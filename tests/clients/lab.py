@@ -58,7 +58,9 @@ class Lab:
     def env(self) -> dict[str, str]:
         """The client's environment: nothing of the user's own but PATH."""
         own = {name: self.fill(value) for name, value in self.client.env.items()}
-        path = f"{self.client.folder / 'bin'}:{os.environ['PATH']}"
+        folder = self.client.folder
+        # pi wants a newer node than many machines have: it brings one along.
+        path = f"{folder / 'bin'}:{folder / 'node_modules' / 'node' / 'bin'}:{os.environ['PATH']}"
         return {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", **own}
 
     def fill(self, text: str) -> str:

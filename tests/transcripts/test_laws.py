@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.records import FoundObject, RecordStream
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 from tests.sampling import few
 from tests.transcripts.driving import chunked, feed, read, read_files, state

@@ -19,7 +19,7 @@ PACKAGE = Path(ctxtui.__file__).parent
 PARROT = '''"""A made-up agent's runs: one object with what was said."""
 
 from ctxtui.transcripts.kit.tasks import first_task, tasks_of
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import json_reader
 
 
 def sniff(head: bytes, name: str) -> float:

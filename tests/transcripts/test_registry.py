@@ -7,9 +7,7 @@ import json
 import pytest
 
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.identify import what_is
-from ctxtui.transcripts.registry import FORMATS, detect
-from ctxtui.transcripts.registry import what_is as what_is_this
+from ctxtui.transcripts.registry import FORMATS, detect, what_is
 from tests.cases import claude_code, claude_code_odd, codex, codex_odd
 
 SURE = 0.5
@@ -55,11 +53,11 @@ def test_a_first_record_longer_than_the_head() -> None:
         (b"\x00\x01\x02\xff\xfe", "binary data at byte 0"),
         (b"hello \x00 world", "binary data at byte 6"),
         (b"hello\nworld\n", "text without any JSON record"),
-        (json.dumps({"log": {"version": "1.2", "entries": []}}).encode(), "a HAR file"),
+        (json.dumps({"log": {"version": "1.2", "entries": []}}).encode(), "a HAR file without model traffic"),
         (json.dumps({"log": 7}).encode(), "JSON without any message of a model"),
         (b'{"a":1}\n{"b":2}\n', "JSON lines without any message of a model"),
         (b'{"a":1}', "JSON without any message of a model"),
-        (b"event: message_start\ndata: {}\n\n", "an event stream (SSE)"),
+        (b"event: message_start\ndata: {}\n\n", "an event stream (SSE) without any answer of a model"),
     ],
 )
 def test_what_a_file_is(data: bytes, expected: str) -> None:
@@ -68,8 +66,8 @@ def test_what_a_file_is(data: bytes, expected: str) -> None:
 
 def test_a_known_format_without_context_is_named() -> None:
     data = claude_code_odd.ODDITIES["no_messages"]()
-    assert what_is_this(data) == "Claude Code history without any message"
-    assert what_is_this(b"") == "an empty file"
+    assert what_is(data) == "Claude Code history without any message"
+    assert what_is(b"") == "an empty file"
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.audit import audited
 from ctxtui.core.session import Session
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.records import FoundObject, RecordStream
 from tests.cases import claude_code, claude_code_odd, claude_code_requests, codex, codex_odd, opencode, pi
 from tests.cases.sessions import book_of
 from tests.corpus import ROOT, need_corpus

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 from msgspec import Struct, field
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.content.agreement import Agreement, Share, agreements, load_bearing, spread
+from ctxtui.analysis.content.agreement import Agreement, agreements, load_bearing, spread
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
@@ -72,22 +71,15 @@ def agree(
 ) -> None:
     """Does it still work?"""
     config = config_of(context)
-    wanted = [*_policies(policies), *_models(models)]
+    known = every_policy()
+    # As the lab reads them: with settings behind the name.
+    wanted = [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in policies]
+    wanted += [WantedVariant(name=name, model=name) for name in models]
     asked = AgreeOptions(
         calls=calls, budget=budget_usd, wanted=tuple(wanted), left_out=leave_out, base_url=base_url, thread=thread
     )
     found = agreed(name, asked, config)
     write_json(agreed_json(found)) if as_json else _print(found, config.settings.glyphs)
-
-
-def _policies(names: Sequence[str]) -> list[WantedVariant]:
-    known = every_policy()
-    # As the lab reads them: with settings behind the name.
-    return [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in names]
-
-
-def _models(names: Sequence[str]) -> list[WantedVariant]:
-    return [WantedVariant(name=name, model=name) for name in names]
 
 
 class AgreeOptions(Struct, frozen=True, kw_only=True, dict=True):
@@ -186,16 +178,15 @@ def agreed_json(one: Agreed) -> dict[str, Any]:
 def _agreement_json(one: Agreement) -> dict[str, Any]:
     return {
         "variant": one.variant,
-        "same_tools": _share(one.tools),
-        "same_calls": _share(one.calls),
+        "same_tools": members(one.tools, _SHARE),
+        "same_calls": members(one.calls, _SHARE),
         "lost_calls": list(one.lost),
         "won_calls": list(one.won),
         **members(one, "failed usd verdict"),
     }
 
 
-def _share(one: Share) -> dict[str, float | int | None]:
-    return members(one, "hits of share low high")
+_SHARE: Final = "hits of share low high"
 
 
 def _print(one: Agreed, glyphs: str) -> None:

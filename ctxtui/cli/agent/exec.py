@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ctxtui.cli.agent.relay_options import feeding, otlp_options, rule_options
+from ctxtui.cli.agent.relay_options import feeding, otlp_options, rule_options, upstream_of
 from ctxtui.cli.agent.relay_options import rules as rules_for
 from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
@@ -99,7 +99,7 @@ def exec_(
         database=database(config_of(context).settings.data_dir),
         env=dict(os.environ),
         cwd=os.getcwd(),
-        given=dict(_named(one) for one in upstreams),
+        given=dict(map(upstream_of, upstreams)),
         tags=tags,
         forward=forward,
         hold=rules_for(rules, each=hold),
@@ -125,13 +125,6 @@ def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     own = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
     name = str(own[0]) if len(own) == 1 else name
     return answers_of(opened(name, config_of(context).settings), thread or MAIN, number)
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, equals, url = text.partition("=")
-    if not equals or not name:
-        raise WrongUse(f"{text!r} is no NAME=URL", place="--upstream")
-    return name, url
 
 
 def _tell(around: Around, quiet: bool) -> None:

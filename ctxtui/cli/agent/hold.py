@@ -11,7 +11,7 @@ from ctxtui.cli.agent.relay_options import rules as rules_for
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
-from ctxtui.core.errors import CtxtuiError, NotFound, Several
+from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.attach.control import ask_all
 from ctxtui.services.attach.curated import AppliedEdits
 from ctxtui.services.attach.held_requests import decide
@@ -106,9 +106,6 @@ def _meant(runs: list[tuple[str, dict[str, Any]]], id_: str) -> dict[str, Any]:
     if not found:
         raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
     if len(found) > 1:
-        raise _several([str(one["id"]) for one in found])
+        ids = ", ".join(str(one["id"]) for one in found)
+        raise Several(f"several requests are held: {ids}", way_out="name one")
     return dict(found[0])
-
-
-def _several(ids: list[str]) -> CtxtuiError:
-    return Several("several requests are held: " + ", ".join(ids), way_out="name one")

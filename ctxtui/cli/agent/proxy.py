@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from ctxtui.attach.peer import system_tells
-from ctxtui.cli.agent.relay_options import feeding, otlp_options
+from ctxtui.cli.agent.relay_options import feeding, otlp_options, upstream_of
 from ctxtui.cli.context import config_of
-from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.services.attach import standing, status_install
 from ctxtui.services.config.paths import attached_dir, database
@@ -52,7 +51,7 @@ def proxy(
         return _off(folder, config_of(context).settings.data_dir, as_json)
     if action == "status":
         return _status(standing.standing_one(folder), as_json)
-    named = dict(_named(one) for one in upstreams)
+    named = dict(map(upstream_of, upstreams))
     settings = config_of(context).settings
     relay = standing.StandingRelay(
         folder, database(settings.data_dir), {**standing.usual(os.environ), **named}, port, settings
@@ -102,10 +101,3 @@ def _status(told: dict[str, object] | None, as_json: bool) -> int:
     else:
         write(f"a relay stands: process {told.get('pid')}, port {told.get('port')}")
     return 0
-
-
-def _named(text: str) -> tuple[str, str]:
-    name, equals, url = text.partition("=")
-    if not equals or not name:
-        raise WrongUse(f"{text!r} is no NAME=URL", place="--upstream")
-    return name, url

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note
 from ctxtui.services.attach.hold_rules import HoldRules, rules_of
 from ctxtui.services.attach.otlp_feed import OtlpFeed
@@ -96,3 +97,11 @@ def feeding(url: str, settings: Settings, content: bool, files: Callable[[], Seq
     finally:
         for trouble in feed.close():
             note(f"{trouble}; `ctxtui export NAME --otlp {url}` sends a session again")
+
+
+def upstream_of(text: str) -> tuple[str, str]:
+    """The provider and the address that ``--upstream NAME=URL`` names. Raises `WrongUse`."""
+    name, equals, url = text.partition("=")
+    if not equals or not name:
+        raise WrongUse(f"{text!r} is no NAME=URL", place="--upstream")
+    return name, url

@@ -22,7 +22,6 @@ from ctxtui.services.chat.model_choice import NAMES
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.headless.run import HeadlessRun
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
-from ctxtui.services.headless.run_options import Outcome as Known
 from ctxtui.views.text import safe_text
 
 _UNLIMITED: Final = "0: no limit"
@@ -162,7 +161,7 @@ def run(
     host.own.files = tool_files
     found = asyncio.run(HeadlessRun(options, host, tell).go())
     _print(found, as_json)
-    return _code(found.outcome)
+    return _CODES.get(found.outcome, exit_codes.REFUSED).number
 
 
 def _named(policies: tuple[str, ...]) -> tuple[Step, ...]:
@@ -187,7 +186,4 @@ def _print(found: RunResult, as_json: bool) -> None:
         note(f"{found.outcome.value}: {found.why}")
 
 
-def _code(outcome: Outcome) -> int:
-    if outcome == Known.DONE:
-        return exit_codes.OK.number
-    return exit_codes.FAILED.number if outcome == Known.ROUNDS else exit_codes.REFUSED.number
+_CODES: Final = {Outcome.DONE: exit_codes.OK, Outcome.ROUNDS: exit_codes.FAILED}

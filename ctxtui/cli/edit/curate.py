@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import choose
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
@@ -98,10 +98,14 @@ def curate(
         raise click.UsageError(AWAITING, context)
     settings = config_of(context).settings
     steps = chosen_steps(policies, given)
-    edits = _edits(edits_file)
+    if edits_file is not None and not edits_file.is_file():
+        raise NotFound("no such file", place=str(edits_file))
+    edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
     loaded = opened(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
-    stand = _applied(loaded, choose(loaded.session, thread, number or 0), settings) if flags["applied"] else ()
+    stand = applied_edits(loaded, settings, choose(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    if flags["applied"] and not stand:
+        note("no edit is applied: `a` in the inspector applies what is staged")
     found = curated_from(
         loaded,
         (thread, number or 0),
@@ -179,23 +183,6 @@ def curated_from(
         )
 
 
-def _applied(loaded: Loaded, chosen: ChosenCall, settings: Any) -> tuple[Edit, ...]:
-    """The edits that were applied on the screen."""
-    found = applied_edits(loaded, settings, chosen)
-    if not found:
-        note("no edit is applied: `a` in the inspector applies what is staged")
-    return found
-
-
-def _edits(path: Path | None) -> list[Edit]:
-    if path is None:
-        return []
-
-    if not path.is_file():
-        raise NotFound("no such file", place=str(path))
-    return loads(path.read_bytes(), f"{path}:")
-
-
 def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool) -> tuple[Written, Path | None]:
     """What is written (nothing, if `dry`), and where it goes."""
     if dry and (found.applied.refused or form in (OWN, *RESUMED)):
@@ -204,7 +191,7 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     if out.name:
         if TARGETS[form].beside:
             note(f"the file's name must be {out.name}")
-        output = placed(output, out) if output is not None else None
+        output = placed(output, out, None if dry else loaded.path) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, place_of(out, output))}")
     return (replace(out, data=b"") if dry else out), output

@@ -51,7 +51,7 @@ def repair(
     """Mend a session that its provider refuses."""
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    found = diagnosed(loaded.session, table_for(settings).card(_model(loaded)), thread=thread, error=error)
+    found = diagnosed(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
     for line in _lines(found, loaded):
         note(line)
     if flags["as_json"]:
@@ -60,10 +60,6 @@ def repair(
         note("nothing is written yet: -o . writes the mended session here, a pipe takes it")
     elif found.mended.edits and not flags["dry_run"]:
         _write(found, loaded, form, output, settings)
-
-
-def _model(loaded: Loaded) -> str:
-    return loaded.session.model
 
 
 def _lines(found: Diagnosis, loaded: Loaded) -> list[str]:

@@ -72,7 +72,7 @@ def stage(
     left, made = desk.stage(asked, author) if asked else ([], 0)
     gone = desk.take_back(author) if take_back else 0
     if made or gone:
-        desk.save()
+        desk.edits.save()
     found = desk.curated()
     listed = _named(found) if blocks or as_json else []
     write_json(_staged_json(desk, found, left, listed if blocks else None)) if as_json else _print(desk, found, listed)
@@ -139,10 +139,6 @@ class _Desk(Struct, frozen=True):
         made = make(edit.kind, edit.targets, edit.given, author=author)
         again = sum(one.reverts.partition("~")[0] == made.id and one.author == author for one in self.overlay.log)
         return replace(made, id=f"{made.id}~{again}") if again else made
-
-    def save(self) -> None:
-        """Write it; raises `CtxtuiError`."""
-        self.edits.save()
 
 
 def _named(found: Curation) -> list[NamedBlock]:

@@ -10,7 +10,7 @@ import click
 from msgspec import to_builtins
 
 from ctxtui.analysis.audit import Audited, summary
-from ctxtui.analysis.cache.audit import CacheAudited, cache_bands, cache_summary
+from ctxtui.analysis.cache.audit import cache_bands, cache_summary
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note_failed, refuse, shown, write, write_json
@@ -113,20 +113,14 @@ def cache_json(rows: Rows) -> dict[str, Any]:
 
 def _misses(name: str, one: Audit) -> Iterator[dict[str, Any]]:
     """Every miss, those that could not be tested last, and every false alarm."""
-    yield from (_miss(name, row) for row in one.reads if row.missed or row.alarm)
+    for row in one.reads:
+        if row.missed or row.alarm:
+            told = members(row, "thread call missed foretold=alarm cause evidence written_again_tokens=lost")
+            yield {"file": name, **told, "tested": True}
     for missed in one.misses:
         if not missed.tested:
-            told = {"missed": True, "foretold": False, "cause": missed.cause, "evidence": missed.evidence}
-            where = {"file": name, "thread": missed.thread, "call": missed.number}
-            yield {**where, **told, "written_again_tokens": missed.tokens, "tested": False}
-
-
-def _miss(name: str, row: CacheAudited) -> dict[str, Any]:
-    return {
-        "file": name,
-        **members(row, "thread call missed foretold=alarm cause evidence written_again_tokens=lost"),
-        "tested": True,
-    }
+            told = {"missed": True, "foretold": False, **members(missed, "cause evidence written_again_tokens=tokens")}
+            yield {"file": name, **members(missed, "thread call=number"), **told, "tested": False}
 
 
 def cache_text(rows: Rows) -> Iterator[str]:

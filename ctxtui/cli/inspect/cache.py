@@ -46,9 +46,13 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
     if markers:
         _markers(loaded, settings, as_json)
         return
+    coming = None
     with counting(settings) as counter:
         found = missed(loaded.session, counter, settings)
-        coming = _next(loaded, counter, settings)
+        if loaded.session.calls:
+            chosen = choose(loaded.session)
+            edits = edits_of(loaded, settings, chosen)
+            coming = coming_of(loaded.session, counter, settings, chosen.thread, edits)
     if as_json:
         write_json(_cache_json(found, coming, loaded.session.about.id or loaded.name))
         return
@@ -68,14 +72,6 @@ def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     labels = {id_: thread.label for id_, thread in loaded.session.threads.items()}
     for line in markers_text(found, labels):
         write(line)
-
-
-def _next(loaded: Any, counter: Any, settings: Any) -> Any:
-    if not loaded.session.calls:
-        return None
-    chosen = choose(loaded.session)
-    edits = edits_of(loaded, settings, chosen)
-    return coming_of(loaded.session, counter, settings, chosen.thread, edits)
 
 
 def _cache_json(found: Any, coming: Any, session: str) -> dict[str, Any]:
@@ -168,7 +164,11 @@ def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str
     own, least = sum(one.own for one in found), sum(one.plan.cost for one in found)
     unit = found[0]
     many = f"{len(found):,} further thread{'' if len(found) == 1 else 's'}"
-    sums = f": {_cost(unit, own)} as recorded, {_cost(unit, least)} at the least" if _same_unit(found) else ""
+    sums = (
+        f": {_cost(unit, own)} as recorded, {_cost(unit, least)} at the least"
+        if len({one.relative for one in found}) == 1
+        else ""
+    )
     yield f"{many}{sums}"
     yield f"  {'thread':{_THREAD}} {'calls':>6} {'recorded':>10} {'least':>10}  cheapest strategy"
     for one in sorted(found, key=lambda one: one.plan.cost - one.own):
@@ -178,10 +178,6 @@ def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str
         yield f"  {name} {len(one.calls):>6} {costs}  {best}".rstrip()
     if any(one.own < one.plan.cost for one in found):
         yield "  less recorded than at the least: what other threads had written was read"
-
-
-def _same_unit(found: Sequence[Placing]) -> bool:
-    return len({one.relative for one in found}) == 1
 
 
 def _marker_table(one: Placing, several: bool) -> Iterator[str]:

@@ -54,12 +54,9 @@ def of_context(found: SessionNotes, tree: Tree, head: int, call: str) -> list[di
     """The notes on a call and on the blocks of its context, whose last one is `head`, as ``show --json`` has them."""
     nodes = set(tree.path(head)) if found.nodes else set()
     rows = [one for one in found.order if one.note.call == call and call]
-    rows += [one for one in found.order if one.note.target is not None and nodes & _equals(found, one)]
+    targets = {note.target for node, note in found.nodes.items() if node in nodes}
+    rows += [one for one in found.order if one.note.target is not None and one.note.target in targets]
     return [_note_json(one, placed=True) for one in rows]
-
-
-def _equals(found: SessionNotes, one: PlacedNote) -> set[int]:
-    return {node for node, note in found.nodes.items() if note.target == one.note.target}
 
 
 def _note_json(one: PlacedNote, *, placed: bool) -> dict[str, Any]:

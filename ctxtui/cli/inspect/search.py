@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -66,11 +65,18 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
     if not query:
         raise click.UsageError("an empty text is in every block")
     config = config_of(context)
-    searcher, sessions = _prepared(query, chosen, config)
+    wanted = BlockFilter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
+    searcher = Searcher(config.settings, Pattern(query, regex=chosen["regex"]), wanted)
+    sessions = _sessions(chosen, config)
     found: list[Hit] = []
     painter = None if as_json else Painter(config.settings.glyphs)
     with Working("searching") as work:
-        for hit in islice(searcher.hits(sessions, _telling(work, len(sessions))), limit + 1):
+
+        def goes_on(done: int) -> bool:
+            work.say(f"{done:,} of {len(sessions):,} sessions")
+            return True
+
+        for hit in islice(searcher.hits(sessions, goes_on), limit + 1):
             if painter and len(found) < limit:
                 _print(painter, hit, first=not found or found[-1].summary.key != hit.summary.key)
             found.append(hit)
@@ -80,12 +86,6 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
     else:
         _remarks(searcher, more, limit)
     return 0 if found else NOTHING
-
-
-def _prepared(query: str, chosen: dict[str, Any], config: Config) -> tuple[Searcher, list[SessionSummary]]:
-    wanted = BlockFilter(frozenset(kind.replace("-", "_") for kind in chosen["kinds"]), chosen["tool"])
-    pattern = Pattern(query, regex=chosen["regex"])
-    return Searcher(config.settings, pattern, wanted), _sessions(chosen, config)
 
 
 def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
@@ -117,14 +117,6 @@ def _named(name: str, config: Config) -> list[SessionSummary]:
         raise CtxtuiError("standard input cannot be searched", way_out="name a file")
     seen = (seen_at(path.absolute()) for path in (found.path, *found.others))
     return [glimpse(one, time.time(), config.settings.live_seconds) for one in seen if one is not None]
-
-
-def _telling(work: Working, total: int) -> Callable[[int], bool]:
-    def told(done: int) -> bool:
-        work.say(f"{done:,} of {total:,} sessions")
-        return True
-
-    return told
 
 
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:

@@ -102,13 +102,13 @@ def show(
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
     asked = {name for name, wanted in lists.items() if wanted} | ({"phases"} if phase_rule else set())
-    rule = phase_rule or config.settings.phases
+    inputs = ListInputs(book, chosen, loaded, config.settings, phase_rule or config.settings.phases)
     if as_json:
         fields = show_json.as_json(book, chosen, loaded.skipped, loaded.name, loaded.source, config.settings)
         fields["notes"] = _notes(chosen, loaded, config.settings)
-        write_json({**fields, **(_lists(book, chosen, loaded, config.settings, rule, asked) if asked else {})})
+        write_json({**fields, **lists_json(inputs, asked)})
     elif asked:
-        print_lists(ListInputs(book, chosen, loaded, config.settings, rule), asked)
+        print_lists(inputs, asked)
     else:
         print_text(book, chosen, loaded, config.settings, every_block=blocks, by_label=by == "label")
 
@@ -116,12 +116,6 @@ def show(
 def _notes(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> list[dict[str, Any]]:
     call = chosen.call
     return of_context(marked(loaded, settings), loaded.session.tree, call.response_head or call.sent_head, call.id)
-
-
-def _lists(
-    book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings, rule: str, asked: set[str]
-) -> dict[str, Any]:
-    return lists_json(ListInputs(book, chosen, loaded, settings, rule), asked)
 
 
 HEAVIEST = 12

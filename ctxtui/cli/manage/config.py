@@ -9,7 +9,7 @@ import click
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import home_short
-from ctxtui.services.config.config import Config, Origin, project_file
+from ctxtui.services.config.config import Config, project_file
 from ctxtui.services.config.paths import config_file, database, log_dir
 
 
@@ -31,7 +31,10 @@ def config(context: click.Context, show: bool, as_json: bool) -> None:
     if as_json:
         write_json(_config_json(found))
         return
-    rows = [(name, _spelled(value), _told(origin)) for name, value, origin in found.rows()]
+    rows = [
+        (name, _spelled(value), f"{origin.kind}  {home_short(origin.place)}".rstrip())
+        for name, value, origin in found.rows()
+    ]
     wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, value, origin in rows:
         write(f"{name:<{wide[0]}}  {value:<{wide[1]}}  {origin}")
@@ -61,7 +64,3 @@ def _spelled(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return '""' if value == "" else str(value) if value != {} else "-"
-
-
-def _told(origin: Origin) -> str:
-    return f"{origin.kind}  {home_short(origin.place)}".rstrip()

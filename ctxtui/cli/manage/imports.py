@@ -96,12 +96,7 @@ def _one(store: Store, path: Path | None, config: Config, known: dict[str, int])
 
 def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
     code = code_for(error)
-    return {
-        "path": name,
-        "code": code.number,
-        "kind": code.name,
-        **members(error, "message place way_out"),
-    }
+    return {"path": name, "code": code.number, "kind": code.name, **members(error, "message place way_out")}
 
 
 def _told(one: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from threading import Event, Timer
@@ -62,7 +63,9 @@ def sessions(
     settings = config_of(context).settings
     shelf = SessionLibrary(settings, Path.cwd())
     found = _found(shelf, folder, archived)
-    found = _remembered(shelf, [s for s in found if s.group == HERE or not here][:limit])
+    found = [s for s in found if s.group == HERE or not here][:limit]
+    known = {one.key: one for one in shelf.each_remembered(found)}
+    found = [known.get(one.key, one) for one in found]
     if figures:
         found = _with_figures(shelf, found)
     else:
@@ -87,12 +90,6 @@ def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[Se
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
     return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))
-
-
-def _remembered(shelf: SessionLibrary, found: list[SessionSummary]) -> list[SessionSummary]:
-    """With what Home shows of each, as far as it is remembered: nothing is read."""
-    known = {one.key: one for one in shelf.each_remembered(found)}
-    return [known.get(one.key, one) for one in found]
 
 
 def _with_figures(
@@ -121,9 +118,7 @@ def _with_figures(
 def ids_of(found: Iterable[SessionSummary]) -> dict[str, str]:
     """The id of each session by its key; where two recordings share one, the path is the id."""
     ids = {one.key: one.id or one.stored or one.path for one in found}
-    tally: dict[str, int] = {}
-    for id_ in ids.values():
-        tally[id_] = tally.get(id_, 0) + 1
+    tally = Counter(ids.values())
     return {key: id_ if tally[id_] == 1 else key for key, id_ in ids.items()}
 
 

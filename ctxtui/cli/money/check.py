@@ -15,7 +15,6 @@ from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import answer, shown
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.limit_checks import (
     CheckedRecording,
     amount,
@@ -71,7 +70,12 @@ def check_(
     known = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expanded(names, settings.clients)
-    checked = list(_checked(files, settings, limits, known, share(tolerance, "--tolerance"), cluster))
+    checked, worse = [], share(tolerance, "--tolerance")
+    for one in worked(CHECK, files, settings, settings, "checking", cluster):
+        if one.error is not None:
+            raise one.error
+        before = None if known is None else baseline_for(one.name, known, len(files) == 1)
+        checked.append(held(one.name, one.found, limits, before, worse))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))
@@ -92,21 +96,6 @@ def _limits(given: dict[str, Any]) -> Limits:
         min_read_per_write=given["min_read_per_write"],
         max_seconds=given["max_seconds"],
     )
-
-
-def _checked(
-    names: list[str],
-    settings: Settings,
-    limits: Limits,
-    known: dict[str, dict[str, Any]] | None,
-    tolerance: float,
-    cluster: str,
-) -> Iterator[CheckedRecording]:
-    for one in worked(CHECK, names, settings, settings, "checking", cluster):
-        if one.error is not None:
-            raise one.error
-        before = None if known is None else baseline_for(one.name, known, len(names) == 1)
-        yield held(one.name, one.found, limits, before, tolerance)
 
 
 def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:

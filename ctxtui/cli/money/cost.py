@@ -152,13 +152,16 @@ def cost_json(found: CostAnswer, by: str) -> dict[str, Any]:
         "list_usd_where_recorded": found.listed,
         "price_versions": list(found.versions),
         "by": by or None,
-        "rows": [{"name": row.name, "usd": row.usd, **_counts(row)} for row in found.rows],
+        "rows": [
+            {
+                "name": row.name,
+                "usd": row.usd,
+                **members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial"),
+            }
+            for row in found.rows
+        ],
         "failed": [{"file": name, "error": str(error)} for name, error in found.failed],
     }
-
-
-def _counts(row: SpendingRow) -> dict[str, int]:
-    return members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial")
 
 
 def print_text(painter: Painter, found: CostAnswer) -> None:

@@ -177,7 +177,8 @@ def _print_windows(painter: Painter, found: Stats, by: str, at: float, room: int
     if found.windows and by != FIVE_HOURS:
         painter.lines(rule("windows of 5 hours", "the fullest"))
         for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
-            painter.line([Span(_when(window.start), "ink"), Span(f"  {view.of_window(window)}", "dim")])
+            start = datetime.fromtimestamp(window.start).astimezone()
+            painter.line([Span(f"{start:%Y-%m-%d %H:%M}", "ink"), Span(f"  {view.of_window(window)}", "dim")])
     if found.reported:
         painter.lines(rule("quota", "as the providers reported it last"))
         painter.lines(table_lines(view.quota_table(at, mark=0), found.reported, room))
@@ -191,10 +192,6 @@ def _print_change(painter: Painter, found: Comparison, room: int) -> None:
 def _counted(found: Stats, words: str) -> str:
     left = found.total.uncounted
     return f"{words} of {found.total.sessions - left:,}; {left:,} sessions are not counted yet" if left else words
-
-
-def _when(start: float) -> str:
-    return f"{datetime.fromtimestamp(start).astimezone():%Y-%m-%d %H:%M}"
 
 
 def stats_json(found: Stats, by: str, at: float) -> dict[str, Any]:

@@ -34,7 +34,6 @@ from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import counts, owned
-from ctxtui.views.model.session_summary import SessionSummary
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
@@ -70,20 +69,12 @@ def _stated(name: str, settings: Settings) -> Statement:
 def _yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
-    names = [_name(one) for one in _known(settings) if one.mtime >= start]
+    listed = SessionLibrary(settings, Path.cwd()).listed()
+    names = [one.path or one.stored for one in listed if counts(one) and one.mtime >= start]
     what = _summed(names, settings, (start, end)) if names else Statement()
     if not what.calls:
         raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists what there is")
     return what
-
-
-def _known(settings: Settings) -> list[SessionSummary]:
-    shelf = SessionLibrary(settings, Path.cwd())
-    return [one for one in shelf.listed() if counts(one)]
-
-
-def _name(one: SessionSummary) -> str:
-    return one.path or one.stored
 
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:

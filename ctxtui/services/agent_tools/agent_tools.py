@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.agent.child import Caller, OwnTool
@@ -27,42 +28,29 @@ from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
 
 
-class AgentTools:
+class AgentTools(Struct, eq=False):
     """The tools in the folder (`files`), `commands` there, the user's `own` ones, and those of the running `servers`.
     `offered` are the definitions of the first two, `known` gives what stands outside of the conversation: a reference
     to it in a tool's input is replaced by its content. Only those that `wanted` names are there (the setting
     ``tools``); `images` is the setting ``mcp_images``. With `only` there are no others than these: they are lent to a
     sub-agent, and the servers are not its own."""
 
-    def __init__(
-        self,
-        files: ToolProcess,
-        commands: AgentCommands,
-        servers: ServerPool,
-        offered: Sequence[Json],
-        known: Known,
-        *,
-        own: OwnTools,
-        wanted: str = "",
-        images: str = "auto",
-        only: frozenset[str] | None = None,
-    ) -> None:
-        self._images = images
-        self.servers = servers
-        self.own = own
-        self._wanted = wanted
-        self._files = files
-        self._commands = commands
-        self._offered = offered
-        self._known = known
-        self._only = only
+    files: ToolProcess
+    commands: AgentCommands
+    servers: ServerPool
+    offered: Sequence[Json]
+    known: Known
+    own: OwnTools
+    wanted: str = ""
+    images: str = "auto"
+    only: frozenset[str] | None = None
 
     def lent(self, names: frozenset[str], caller: Caller) -> AgentTools:
         """The tools `names` of these for a sub-agent, which works in a process of its own."""
         own = OwnTools(tool for tool in self.own.tools.values() if tool.name in names)
         own.caller = caller
-        files = self._files.another()
-        return AgentTools(files, self._commands, self.servers, self._offered, self._known, own=own, only=names)
+        files = self.files.another()
+        return AgentTools(files, self.commands, self.servers, self.offered, self.known, own, only=names)
 
     @property
     def definitions(self) -> list[Json]:
@@ -72,8 +60,8 @@ class AgentTools:
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
         """The same if the tools of these MCP servers were offered."""
-        found = [*self._offered, *self.own.definitions, *self.servers.definitions_of(servers)]
-        return [one for one in wanted_of(found, self._wanted) if self._only is None or _name(one) in self._only]
+        found = [*self.offered, *self.own.definitions, *self.servers.definitions_of(servers)]
+        return [one for one in wanted_of(found, self.wanted) if self.only is None or _name(one) in self.only]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -86,7 +74,7 @@ class AgentTools:
             return True
         if name in self.own.tools:
             return self.own.tools[name].asks
-        return self.servers.asks(name) if self.servers.holds(name) else self._files.asks(name)
+        return self.servers.asks(name) if self.servers.holds(name) else self.files.asks(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
         """What `call` would do; or what the model is told where it cannot be done."""
@@ -97,8 +85,8 @@ class AgentTools:
         if call.name in self.own.tools:
             return self.own.plan(self._expanded(call))
         if call.name == RUN_COMMAND.name:
-            return await self._commands.plan(call)
-        return await self._files.plan(call)
+            return await self.commands.plan(call)
+        return await self.files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
         """Do `call`, as it was `planned`. What goes wrong is the result."""
@@ -111,29 +99,29 @@ class AgentTools:
             given = planned.given if isinstance(planned, PlannedCall) else self._expanded(call).input
             return await self.servers.run(replace(call, input=given))
         if call.name == RUN_COMMAND.name:
-            return await self._commands.run(call)
-        return await self._files.run(call, planned if isinstance(planned, PlannedWrite) else None)
+            return await self.commands.run(call)
+        return await self.files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
     def meet(self, *, local: bool) -> None:
         """Another model answers from now on: images of servers are for those that are known to see, which of a `local`
         server's nobody is."""
-        self.servers.sees = self._images == "on" or (self._images == "auto" and not local)
+        self.servers.sees = self.images == "on" or (self.images == "auto" and not local)
 
     async def close(self) -> None:
         """Nothing runs any more."""
-        await self._files.close()
-        if self._only is None:
+        await self.files.close()
+        if self.only is None:
             await self.servers.close()
 
     def _is_left_out(self, name: str) -> bool:
-        other = self._only is not None and name not in self._only
-        return other or not wanted_of([{"name": name}], self._wanted)
+        other = self.only is not None and name not in self.only
+        return other or not wanted_of([{"name": name}], self.wanted)
 
     def _missing(self, call: ToolCall) -> ToolResult:
         return ToolResult(call.id, f"There is no tool {call.name!r}; there are {', '.join(self.names)}.", is_error=True)
 
     def _expanded(self, call: ToolCall) -> ToolCall:
-        return replace(call, input=expand_value(call.input, self._known()))
+        return replace(call, input=expand_value(call.input, self.known()))
 
 
 def wanted_of(definitions: Iterable[Json], wanted: str) -> list[Json]:

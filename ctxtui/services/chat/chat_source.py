@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import Cost
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.host import Host
+from ctxtui.services.chat.request_forecast import Foreteller, foreteller_for
 from ctxtui.services.counting.live_count import LiveCount
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.services.session_source import SessionSource
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.request_forecast import Foreteller
-    from ctxtui.services.study.study import Study
-    from ctxtui.services.study.thread_study import RecordingEnd
+from ctxtui.services.study.study import Study
+from ctxtui.services.study.thread_study import RecordingEnd
 
 
 class ChatSource(SessionSource):
@@ -60,6 +57,4 @@ class ChatSource(SessionSource):
 
     def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:
         """What foretells the requests of the chat."""
-        from ctxtui.services.chat.request_forecast import foreteller_for
-
         return foreteller_for(study.book, self._helpers.counter, partner, self._helpers.prices)

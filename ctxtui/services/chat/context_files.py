@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -26,18 +26,17 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.window_checks import size_of
 from ctxtui.services.counting.books import cache_rules
+from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
+from ctxtui.services.project.attachments import AttachedFile, attachments, missing
 from ctxtui.services.project.instructions import NAMES, instructions
 from ctxtui.services.project.progress import ReadingProgress
+from ctxtui.services.project.report import Meter, counted_project, thresholds_of
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attached
 
 # What reads and counts projects is imported by the methods: the first frame of a chat needs none of it.
-if TYPE_CHECKING:
-    from ctxtui.services.counting.counting import Counter
-    from ctxtui.services.project.attachments import AttachedFile
-    from ctxtui.services.project.report import Meter
 
 AUTO: Final = "auto"
 RELEVANT: Final = "relevant"
@@ -81,9 +80,6 @@ class ContextFiles:
     @property
     def meter(self) -> Meter:
         """Counts as the partner's model is counted."""
-        from ctxtui.services.counting.counting import Counter
-        from ctxtui.services.project.report import Meter
-
         self.counter = self.counter or Counter()
         return Meter(self.card, self.counter)
 
@@ -121,14 +117,10 @@ class ContextFiles:
 
     def named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
         """The files that a message names, counted. Raises `NotAttached`."""
-        from ctxtui.services.project.attachments import attachments
-
         return attachments(text, self._cwd, self.meter, self.room(used))
 
     def missing(self, text: str) -> list[str]:
         """The paths that a message names and that are not there."""
-        from ctxtui.services.project.attachments import missing
-
         return missing(text, self._cwd)
 
     def price(self, tokens: int) -> float | None:
@@ -168,8 +160,6 @@ class ContextFiles:
 
     def selected(self, task: str, used: int, but: set[str]) -> Selection:
         """The project's files that go in for `task`, without those that are there already."""
-        from ctxtui.services.project.report import counted_project, thresholds_of
-
         project = counted_project(self._cwd, self.meter, self.progress)
         there = but | self.apart(one.path for one in project.files)
         files = [one for one in project.files if one.path not in there]

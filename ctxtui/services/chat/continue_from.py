@@ -19,6 +19,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import stored_name
+from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended, hosting
 from ctxtui.store.store import Store
@@ -46,23 +47,17 @@ class Continuation(Struct, frozen=True, kw_only=True):
     origin: ForkOrigin | None = None
 
 
-def _nobody(id_: str) -> None:
-    return None
-
-
 def past_of(
     name: str,
     thread: str,
     number: int,
     settings: Settings,
     cwd: Path,
-    hold: Callable[[str], object] = _nobody,
+    hold: Callable[[str], object] = lambda id_: None,
 ) -> Continuation:
     """What is on record under `name`: call `number` of `thread` (0: its end). `hold` is called with the id of a stored
     session that itself goes on, before it is read. Raises what opening and `hold` raise, `NotFound` for a call or
     thread that is not there."""
-    from ctxtui.services.recordings.open_by_name import locate, open_named
-
     found = locate(name, cwd, settings)
     goes_on = bool(found.stored) and not number and is_chat(found.stored, settings)
     if goes_on:
@@ -81,8 +76,6 @@ def past_of(
     origin = ForkOrigin(stored_name(loaded), opens, chosen.thread, chosen.number)
     return Continuation(
         session=session,
-        stored="",
-        last=None,
         before=_talk(items),
         system=_system(items),
         title=where,
@@ -94,8 +87,6 @@ def past_of(
 def host_of_named(name: str, settings: Settings, cwd: Path) -> InUse | None:
     """Who hosts the chat on record under `name`, which then cannot go on itself; None where nobody does. Raises what
     `locate` and opening the database raise."""
-    from ctxtui.services.recordings.open_by_name import locate
-
     found = locate(name, cwd, settings)
     if not found.stored:
         return None

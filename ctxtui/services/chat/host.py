@@ -14,7 +14,6 @@ import uuid
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -31,6 +30,7 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
+from ctxtui.curation.policies.profile import Profile
 from ctxtui.providers.rate_limits import Headroom
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
@@ -49,7 +49,10 @@ from ctxtui.services.chat.sub_agents.children import Children
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import database
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.editing.next_request import Next, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
+from ctxtui.services.editing.waiting_edits import due, released
 from ctxtui.services.project.progress import told
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
@@ -58,9 +61,6 @@ from ctxtui.store.sessions.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
 from ctxtui.wire.speech import Attached
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.profile import Profile
 
 
 class Host:
@@ -86,7 +86,7 @@ class Host:
         """What the agent may use."""
         self.released: Callable[[], object] = lambda: None
         """Hears that edits which waited were applied."""
-        self._clock = clock
+        self.clock = clock
         self._past: Continuation | None = None
         self._process: HostProcess | None = None
         """This process as the host of the stored session that goes on."""
@@ -118,7 +118,7 @@ class Host:
         if past is not None and past.stored:
             self.session = past.session
             return self.session
-        now = time.strftime("%Y%m%d-%H%M%S", time.localtime(self._clock()))
+        now = time.strftime("%Y%m%d-%H%M%S", time.localtime(self.clock()))
         id_ = f"{CHAT_ID}{now}-{uuid.uuid4().hex[:6]}"
         about = Described(id=id_, source="ctxtui", cwd=str(self.cwd), client=CHAT, version=__version__)
         self.session = Session(Tree()).fold([about, ThreadSeen(MAIN)])
@@ -146,7 +146,7 @@ class Host:
             tell=self._moment,
             judge=self._judged,
             exchange=self._exchange,
-            clock=self._clock,
+            clock=self.clock,
             recorded=self.recorded,
             before=self._before_request,
             attached=self._attached,
@@ -161,7 +161,7 @@ class Host:
         """Open the line to `partner`; the embedded provider is started."""
         if partner.is_offline:
             partner, self._close_partner = await start(partner)
-        self.line = SdkLine(partner.endpoint, self._clock)
+        self.line = SdkLine(partner.endpoint, self.clock)
         await self.line.open()
         if not partner.endpoint.local:
             partner = await refined(partner, self.line, self.config)
@@ -214,7 +214,7 @@ class Host:
         path = database(self.config.settings.data_dir)
         writer = Writer(path, self.session.tree, price=price, changed=trouble, host=self._process)
         self.writer = writer
-        self._record = Recording(self.session, writer.put, self._clock)
+        self._record = Recording(self.session, writer.put, self.clock)
         if self._past is not None and self._past.stored:
             writer.put(SessionResumed(self._past.stored))
         else:
@@ -227,7 +227,7 @@ class Host:
                 self.tell(ChatNews(None, tuple(noted)))
             self._record.slot(OPENED, json.dumps({"dialect": talk.dialect, "model": talk.model}))
         found = self.recovered
-        if seen := put_on_record(found, writer.put, self._clock):
+        if seen := put_on_record(found, writer.put, self.clock):
             self.tell(ChatNews(None, seen))
         if found.stopped:
             self._record.take(progress.ResultsCame(found.stopped, talk.head))
@@ -351,21 +351,11 @@ class Host:
         self._keep_queue()
         self.tell(ChatNews(moment, tuple(noted)))
 
-    @property
-    def clock(self) -> Callable[[], float]:
-        """Gives the time in Unix seconds."""
-        return self._clock
-
     async def _before_request(self) -> None:
         """Edits that waited leave with the request that comes now, where it comes after what they waited for."""
         overlay, partner = self.overlay(), self.partner
         if overlay is None or partner is None or not overlay.waiting:
             return
-        # Imported here: most chats have no edits.
-        from ctxtui.services.counting.counting import Counter
-        from ctxtui.services.editing.next_request import Next, next_call_of
-        from ctxtui.services.editing.waiting_edits import due, released
-
         counter = self.files.counter = self.files.counter or Counter()
         calls = self.session.thread_calls(MAIN)
         other = bool(calls) and calls[-1].model != partner.model
@@ -373,7 +363,7 @@ class Host:
         def asked(at: float | None) -> Next | None:
             return next_call_of(self.session, counter, self.config.settings, MAIN, overlay.applied, at)
 
-        come = await asyncio.to_thread(due, frozenset(overlay.waiting.values()), asked, self._clock(), other)
+        come = await asyncio.to_thread(due, frozenset(overlay.waiting.values()), asked, self.clock(), other)
         if told := released(overlay, come):
             self.released()
             self._moment(progress.Noted("edits", told))
@@ -399,13 +389,11 @@ class Host:
             return True
         return await asyncio.to_thread(writer.wait, seconds, writer.last_ticket)
 
-    def _own_id(self) -> str:
-        return f"{self.session.about.id}.{len(self.session.calls) + 1}"
-
     def _exchange(self, draft: Draft, attempt: int) -> AnswerReader:
         assert self.partner is not None
-        made = self.partner, draft, self._own_id(), attempt
-        return reader_for(self.session, *made, at=self._clock(), epoch=self._epoch)
+        own_id = f"{self.session.about.id}.{len(self.session.calls) + 1}"
+        made = self.partner, draft, own_id, attempt
+        return reader_for(self.session, *made, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
         """End the turn (its partial answer is kept), the line and the record; whether everything got into the file."""

@@ -5,51 +5,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Skeleton
 from ctxtui.core.tree import Tree
+from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.context import IMAGES, Context
+from ctxtui.curation.legality.request_check import RequestRefused, outgoing
+from ctxtui.curation.policies.policy import run_all
+from ctxtui.curation.policies.profile import Profile
+from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.config import Config
+from ctxtui.services.config.policy_registry import profile_at
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.request import Request
-
-if TYPE_CHECKING:
-    from ctxtui.curation.policies.profile import Profile
-
 
 IMAGE: Final = 1_500
 """Tokens that an image is taken for. Sizes here only decide when a policy acts; no screen shows them."""
 
 
-class Edited:
+class Edited(Struct, eq=False):
     """Gives the body that leaves for a context of `tree`; `overlay` is asked for the edits each time. The policies of
-    `profile` work before, towards `usable` tokens (0: not known)."""
+    `profile` work before, towards `usable` tokens (0: not known). `context` is the one that was asked for last."""
 
-    def __init__(
-        self,
-        tree: Tree,
-        overlay: Callable[[], ThreadEdits | None],
-        card: ModelCard,
-        profile: Profile | None = None,
-        usable: int = 0,
-    ) -> None:
-        self._tree = tree
-        self._overlay = overlay
-        self._card = card
-        self._profile = profile
-        self._usable = usable
-        self._context: Context | None = None
+    tree: Tree
+    overlay: Callable[[], ThreadEdits | None]
+    card: ModelCard
+    profile: Profile | None = None
+    usable: int = 0
+    context: Context | None = None
 
     def outside(self) -> dict[str, str]:
         """What the applied edits put outside the conversation, by name; for a worker thread."""
-        overlay, context = self._overlay(), self._context
+        overlay, context = self.overlay(), self.context
         if overlay is None or context is None:
             return {}
 
@@ -57,24 +52,20 @@ class Edited:
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
         """The body under the applied edits; None where there are none. Raises `CtxtuiError` where they are refused."""
-        overlay = self._overlay()
-        if overlay is None or not (overlay.applied or self._profile):
+        overlay = self.overlay()
+        if overlay is None or not (overlay.applied or self.profile):
             return None
-        # Imported here: most chats have no edits.
-        from ctxtui.curation.apply.apply import apply
-        from ctxtui.curation.legality.request_check import RequestRefused, outgoing
-
         params = Request((), skeleton).params
-        if self._context is None:
-            self._context = Context(self._tree, head, skeleton.dialect, params)
-        self._context = self._context.grown(head)
-        if self._profile is not None:
-            act(self._profile, self._context, overlay, self._card, self._usable)
+        if self.context is None:
+            self.context = Context(self.tree, head, skeleton.dialect, params)
+        self.context = self.context.grown(head)
+        if self.profile is not None:
+            act(self.profile, self.context, overlay, self.card, self.usable)
         if not overlay.applied:
             return None
-        applied = apply(self._context, overlay.applied, rules_for(skeleton.dialect, self._card))
+        applied = apply(self.context, overlay.applied, rules_for(skeleton.dialect, self.card))
         model = str(params.get("model", ""))
-        made = outgoing(applied, skeleton, dialect=skeleton.dialect, model=model, prefill=self._card.prefill)
+        made = outgoing(applied, skeleton, dialect=skeleton.dialect, model=model, prefill=self.card.prefill)
         if made.violations:
             first = made.violations[0]
             raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)
@@ -85,8 +76,6 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
     """The profile that the settings name for chats; None where they name none."""
     if not config.settings.profile:
         return None
-    from ctxtui.services.config.policy_registry import profile_at
-
     profile = profile_at(config.settings.profile, cwd)
     # What a folder brings along proposes; only its user's own word lets it act.
     return replace(profile, armed=False) if profile is not None and config.from_project("profile") else profile
@@ -95,10 +84,6 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
 def act(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
     """Stage what the policies propose for `context`, and apply it where they are armed. What the user has staged stays
     staged; what a policy did and the user took back stays back."""
-    # Imported here: most chats have no edits.
-    from ctxtui.curation.policies.policy import run_all
-    from ctxtui.curation.policies.situation import PolicyContext
-
     sizes = {n: about(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)
     made = run_all(

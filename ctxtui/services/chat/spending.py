@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,12 +15,10 @@ from ctxtui.core.canonical import dumps, loads
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
+from ctxtui.services.chat.request_forecast import RequestForecast
 from ctxtui.store.rows import Price
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import ANSWER_LIMITS, Request
-
-if TYPE_CHECKING:
-    from ctxtui.services.chat.request_forecast import RequestForecast
 
 LEAST_ANSWER: Final = 256
 """Tokens of an answer below which a request is not worth its input."""

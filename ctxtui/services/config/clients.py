@@ -223,10 +223,6 @@ def _gemini_names(folder: str, directory: Path) -> bool:
     return folder == sha256(str(directory).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _nowhere(env: Env) -> tuple[RecordingPlace, ...]:
-    return ()
-
-
 CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="claude-code", source="claude code", places=_claude_code, variables=("CLAUDE_CONFIG_DIR",),
@@ -280,7 +276,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
         commands=frozenset({"llm"}),
     ),
     KnownClient(
-        name="aider", source="aider", places=_nowhere, beside=_aider, commands=frozenset({"aider"}),
+        name="aider", source="aider", places=lambda env: (), beside=_aider, commands=frozenset({"aider"}),
         variables=("AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE"),
     ),
     KnownClient(

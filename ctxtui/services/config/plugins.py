@@ -60,7 +60,10 @@ def _loaded(group: str, folder: Path) -> tuple[Plugin, ...]:
 def _parts(group: str, folder: Path) -> list[tuple[str, str, Callable[[], Any]]]:
     files = sorted(folder.glob("*.py")) if folder.is_dir() else []
     own = [(path.stem, str(path), lambda path=path: _module(group, path)) for path in files]
-    return own + [(one.name, f"{_owner(one)} ({one.value})", one.load) for one in _entry_points(group)]
+    return own + [
+        (one.name, f"{one.dist.name if one.dist else 'package'} ({one.value})", one.load)
+        for one in _entry_points(group)
+    ]
 
 
 def from_file(group: str, path: Path) -> Plugin:
@@ -74,10 +77,6 @@ def _entry_points(group: str) -> list[EntryPoint]:
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=f"ctxtui.{group}"), key=lambda one: one.name)
-
-
-def _owner(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else "package"
 
 
 def _module(group: str, path: Path) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from operator import and_, or_
 from typing import Any, Final
 
 Check = Callable[[Any], Any]
@@ -149,14 +150,6 @@ def _lower(one: float, other: float) -> float:
     return min(one or other, other or one)
 
 
-def _either(one: bool, other: bool) -> bool:
-    return one or other
-
-
-def _both(one: bool, other: bool) -> bool:
-    return one and other
-
-
 def _fewer(one: str, other: str) -> str:
     """The names that fit both lists of patterns, of which an empty one is all."""
     return f"{one} & {other}" if one.strip() and other.strip() else one or other
@@ -179,7 +172,7 @@ class Settings:
     follow: bool = _setting(True, "whether a recording that grows is followed")
     tips: bool = _setting(True, "whether the first session that is opened begins with six tips", user_only=True)
     live_seconds: float = _setting(120.0, "a file written within so many seconds is marked live", _between(1, 86400))
-    index: bool = _setting(True, "whether the full-text index is filled while the screen runs", tighter=_both)
+    index: bool = _setting(True, "whether the full-text index is filled while the screen runs", tighter=and_)
     clients: dict[str, bool] = _setting(
         dict, "false for each client whose sessions are not looked for, see docs/clients.md", _clients, user_only=True
     )
@@ -231,7 +224,7 @@ class Settings:
     memory_files: str = _setting(
         "all", "memory that is put in: all of it, or what fits the message", _choice("all", "relevant")
     )
-    instructions: bool = _setting(True, "whether a chat's agent reads CLAUDE.md and AGENTS.md", tighter=_both)
+    instructions: bool = _setting(True, "whether a chat's agent reads CLAUDE.md and AGENTS.md", tighter=and_)
     tools: str = _setting(
         "",
         "tools that a chat's agent is offered: names or patterns with blanks between (mcp__*); empty: all",
@@ -273,7 +266,7 @@ class Settings:
     hold_over_usd: float = _setting(
         0.0, "a chat's request that may cost more USD than this is held; 0: none", _between(0, 1e6), tighter=_lower
     )
-    hold_on_miss: bool = _setting(False, "whether a chat's request that would miss the cache is held", tighter=_either)
+    hold_on_miss: bool = _setting(False, "whether a chat's request that would miss the cache is held", tighter=or_)
     command_shell: bool = _setting(False, "whether the agent's commands go through a shell", user_only=True)
     command_network: bool = _setting(False, "whether the agent's confined commands reach the network", user_only=True)
     command_memory: int = _setting(

@@ -26,8 +26,7 @@ from ctxtui.services.editing.session_end import answered, is_answer, session_end
 from ctxtui.services.recordings.open import content
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder
-from ctxtui.transcripts.kit.translated import TranslatedOrder
+from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
 from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
 from ctxtui.wire.translate.encode import build
 from ctxtui.wire.translate.turns import Losses

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures
@@ -23,11 +23,10 @@ from ctxtui.core.session import MAIN
 from ctxtui.curation.context import IMAGES, is_result
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.members import members
 from ctxtui.services.recordings.multi_file import WHOLE
 from ctxtui.transcripts.formats.ctxtui.write import write
 from ctxtui.wire.translate.turns import CALL, part_of
-
-SESSION: Final = WHOLE
 
 
 class JobLog:
@@ -51,8 +50,8 @@ class JobLog:
         `CtxtuiError` where a file cannot be written."""
         tree = self._book.session.tree
         if self._calls:
-            between = tree.items(call.raw_head, self._calls[-1].response_head) if self._follows(call) else []
-            self._results(between)
+            before = self._calls[-1].response_head
+            self._results(tree.items(call.raw_head, before) if tree.holds(call.raw_head, before) else [])
         self._calls.append(call)
         said = tree.items(call.response_head, call.raw_head)
         self._write("prompt.txt", _as_text(tree.items(call.sent_head)))
@@ -71,9 +70,6 @@ class JobLog:
         write_private(logs / f"turn_{len(self._calls):06}.json", turn.encode("utf-8", "replace"), replace=True)
         self.trims = []
 
-    def _follows(self, call: Call) -> bool:
-        return self._book.session.tree.holds(call.raw_head, self._calls[-1].response_head)
-
     def _results(self, items: Sequence[Item]) -> None:
         found = [
             {"id": read(item.block).call_id, "text": read(item.block).text}
@@ -89,29 +85,20 @@ class JobLog:
         tree, made, used = self._book.session.tree, figures(self._book, call), call.usage
         usage = None
         if used is not None:
-            usage = {
-                "input_tokens": used.input,
-                "output_tokens": used.output,
-                "cache_creation_input_tokens": used.cache_write,
-                "cache_read_input_tokens": used.cache_read,
-            }
+            cached = "cache_creation_input_tokens=cache_write cache_read_input_tokens=cache_read"
+            usage = members(used, f"input_tokens=input output_tokens=output {cached}")
         items = tree.items(call.sent_head)
         labels = label_figures(segments_of(self._book, call.model, block_figures(self._book, call)))
         memory = sum(read(item.block).text.startswith("<memory ") for item in items)
         return {
             "turn_id": f"turn_{len(self._calls):06}",
-            "timestamp": call.started,
-            "provider": call.provider,
-            "model": call.model,
+            **members(call, "timestamp=started provider model"),
             "usage": usage,
             "cache_hit_rate": round(used.cache_read / used.input, 4) if used is not None and used.input else None,
             "cost_usd": usd,
             "context_tokens": made.context_tokens,
             "composition": made.categories,
-            "labels": [
-                {"label": one.label, "category": one.category, "count": one.count, "tokens": one.tokens}
-                for one in labels
-            ],
+            "labels": [members(one, "label category count tokens") for one in labels],
             "messages": sum(item.block.kind == HEADER and item.place.section == "messages" for item in items),
             "images": sum(item.block.kind in IMAGES for item in items),
             "memory_files": memory,
@@ -148,7 +135,7 @@ class JobLogs:
     def close(self) -> None:
         """The run is over. Raises `CtxtuiError` where the session cannot be written."""
         if self._book.session.calls:
-            write_private(self._folder / SESSION, write(self._book.session), replace=True)
+            write_private(self._folder / WHOLE, write(self._book.session), replace=True)
 
     def _of(self, thread: str) -> JobLog:
         if thread not in self._logs:

@@ -15,6 +15,7 @@ from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import Profile, parse_profile, single
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.window_checks import CRITICAL, FINE, WARNING
+from ctxtui.services.members import members
 
 CONTEXT_MESSAGES: Final = 10
 """Messages of a request where nothing else is asked for: the first one and the last nine."""
@@ -115,31 +116,16 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
     def as_fields(self) -> dict[str, Any]:
         """As JSON names it (docs/json.md)."""
-        used = self.usage
         return {
             "result": self.text,
             "metadata": {
-                "rounds_used": self.rounds,
-                "max_rounds": self.most or None,
-                "final_message_count": self.messages,
-                "context_sliding_applied": self.slid,
-                "estimated_total_tokens": self.estimated,
+                **members(self, "rounds_used=rounds max_rounds=most? final_message_count=messages"),
+                **members(self, "context_sliding_applied=slid estimated_total_tokens=estimated"),
                 "policies": [{"name": name, "edits": made} for name, made in self.edits.items()],
-                "tokens": {
-                    "input": used.input,
-                    "output": used.output,
-                    "cache_read": used.cache_read,
-                    "cache_write": used.cache_write,
-                    "fresh": used.fresh,
-                },
-                "cost_usd": self.cost,
-                "cost_usd_at_least": self.least,
-                "agents": self.agents,
-                "session": self.session,
+                "tokens": members(self.usage, "input output cache_read cache_write fresh"),
+                **members(self, "cost_usd=cost cost_usd_at_least=least agents session"),
                 "context": {
-                    "total_chars": self.size.characters,
-                    "estimated_tokens": self.size.tokens,
-                    "message_count": self.size.messages,
+                    **members(self.size, "total_chars=characters estimated_tokens=tokens message_count=messages"),
                     "warning": self.size.level >= WARNING,
                     "critical": self.size.level >= CRITICAL,
                 },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -101,8 +100,11 @@ def findings_of(
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
     )
     whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
-    pricing = _Pricing(given, base, chosen, EditedThread(whole.ledger, calls, account.charge), horizon)
-    told = [one if isinstance(one, Silent) else pricing.priced(one) for one in findings(given)]
+    thread = EditedThread(whole.ledger, calls, account.charge)
+    told = [
+        one if isinstance(one, Silent) else _priced(one, given, base, chosen, thread, horizon)
+        for one in findings(given)
+    ]
     silent = [one for one in told if isinstance(one, Silent)]
     every = [one for one in told if isinstance(one, PricedFinding)]
     found, small = ranked(every)
@@ -130,51 +132,44 @@ def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
     return under_markers(account, [*LIVES, *names])
 
 
-class _Pricing(NamedTuple):
-    """Prices findings on the context of `given`, whose thread is `whole` the later calls too."""
-
-    given: FindingInputs
-    base: Curation
-    chosen: ChosenCall
-    whole: EditedThread
-    horizon: int
-
-    def priced(self, finding: Finding) -> PricedFinding | Silent:
-        """A finding with its price, or why it proposes nothing."""
-        if not finding.edits:
-            cache, given = finding.cache, self.given
-            return PricedFinding(
-                finding=finding,
-                horizon=self.horizon,
-                marks=placed_breakpoints(self.base.context, self.chosen.call, given.book, cache) if cache else (),
-                proved=given.markers.of(cache, given.calls),
-            )
-        here, number = self.given.situation, len(self.given.calls)
-        after = here.under(finding.edits).applied
-        tag = self.base.prices.tag(after)
-        if tag.refused:
-            return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
-        if tag.freed <= 0:
-            return Silent(finding.kind, "it frees nothing")
-        if empties(here.applied, after):
-            return Silent(finding.kind, "most of the conversation would go; the list of policies has it")
-        staged = staged_blocks(here, after, finding.edits)
-        so_far = self.whole.under(here, after, tag, until=number)
-        if so_far is not None and so_far.usd is not None:
-            # Of a cure that costs more than it saves from the first call on nothing was paid too much.
-            finding = replace(finding, so_far=-so_far.usd if so_far.usd < 0 else None, calls=so_far.calls)
+def _priced(
+    finding: Finding, given: FindingInputs, base: Curation, chosen: ChosenCall, thread: EditedThread, horizon: int
+) -> PricedFinding | Silent:
+    """A finding with its price, or why it proposes nothing; `thread` has the later calls, too."""
+    if not finding.edits:
+        cache = finding.cache
         return PricedFinding(
             finding=finding,
-            horizon=self.horizon,
-            tag=tag,
-            risk=risk_of(here.context, finding.edits),
-            loses_text=loses_text(here.context, finding.edits),
-            rest=self.whole.under(here, after, tag, since=number),
-            proved=so_far,
-            blocks=staged.blocks,
-            longer=staged.longer,
-            along=staged.along,
+            horizon=horizon,
+            marks=placed_breakpoints(base.context, chosen.call, given.book, cache) if cache else (),
+            proved=given.markers.of(cache, given.calls),
         )
+    here, number = given.situation, len(given.calls)
+    after = here.under(finding.edits).applied
+    tag = base.prices.tag(after)
+    if tag.refused:
+        return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
+    if tag.freed <= 0:
+        return Silent(finding.kind, "it frees nothing")
+    if empties(here.applied, after):
+        return Silent(finding.kind, "most of the conversation would go; the list of policies has it")
+    staged = staged_blocks(here, after, finding.edits)
+    so_far = thread.under(here, after, tag, until=number)
+    if so_far is not None and so_far.usd is not None:
+        # Of a cure that costs more than it saves from the first call on nothing was paid too much.
+        finding = replace(finding, so_far=-so_far.usd if so_far.usd < 0 else None, calls=so_far.calls)
+    return PricedFinding(
+        finding=finding,
+        horizon=horizon,
+        tag=tag,
+        risk=risk_of(here.context, finding.edits),
+        loses_text=loses_text(here.context, finding.edits),
+        rest=thread.under(here, after, tag, since=number),
+        proved=so_far,
+        blocks=staged.blocks,
+        longer=staged.longer,
+        along=staged.along,
+    )
 
 
 def _lacking(calls: Sequence[Call], priced: bool) -> list[str]:

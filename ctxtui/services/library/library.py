@@ -103,7 +103,8 @@ class SessionLibrary:
             there = seen_at(Path(one.path), one.group) if one.path else None
             if there is None:
                 continue
-            there = _both(there, seen_at(Path(one.own)) if one.own else None)
+            if one.own and (own := seen_at(Path(one.own))) is not None:
+                there = there._replace(size=there.size + own.size, mtime=max(there.mtime, own.mtime))
             is_owned = one.path in owned_now or self._own.get(one.path) in owned_now
             live = there.live(now, self._settings.live_seconds) or (one.group != SAMPLES and is_owned)
             if (there.size, there.mtime, live) != (one.size, one.mtime, one.live):
@@ -197,11 +198,7 @@ class SessionLibrary:
         held = {one.stored for one in known}
         rest = [row for row in self._rows if row.id not in held and row.path not in self._transcripts]
         around = related(self._cwd, os.environ) if rest else ()
-        return [*known, *(self._from_row(row, around) for row in rest)]
-
-    def _from_row(self, row: SessionRow, around: Iterable[Path]) -> SessionSummary:
-        group = HERE if is_inside(row.cwd, around) else ELSEWHERE
-        return replace(_from_row(row, row.id in self._hosted), group=group)
+        return [*known, *(_from_row(row, row.id in self._hosted, around) for row in rest)]
 
     def _ask_store(self) -> list[SessionRow]:
         path = database(self._settings.data_dir)
@@ -283,11 +280,6 @@ class SessionLibrary:
             child.close()
 
 
-def _both(one: FoundRecording, own: FoundRecording | None) -> FoundRecording:
-    """`one` with size and time of both, where it has a transcript."""
-    return one if own is None else one._replace(size=one.size + own.size, mtime=max(one.mtime, own.mtime))
-
-
 def _mtime(path: str) -> float:
     try:
         return os.stat(path).st_mtime
@@ -295,7 +287,7 @@ def _mtime(path: str) -> float:
         return 0.0
 
 
-def _from_row(row: SessionRow, live: bool) -> SessionSummary:
+def _from_row(row: SessionRow, live: bool, around: Iterable[Path]) -> SessionSummary:
     return SessionSummary(
         key=row.id,
         title=row.title or row.id,
@@ -310,4 +302,5 @@ def _from_row(row: SessionRow, live: bool) -> SessionSummary:
         archived=row.archived,
         subscription=row.subscription,
         live=live,
+        group=HERE if is_inside(row.cwd, around) else ELSEWHERE,
     )

@@ -5,6 +5,7 @@ Also the smallest set of edits that keeps the run below the usable window, and t
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -72,7 +73,9 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
     window = context_window(book, call, usable_share)
 
     def usd(usage: Usage) -> float | None:
-        cost = price_call(_like(call, usage), prices)
+        # Whole, whatever is known of that call's own answer.
+        like = replace(call, usage=replace(usage, output_final=True), stop_reason="")
+        cost = price_call(like, prices)
         return None if cost is None else cost.usd
 
     missed = len(misses_of(book, cached_by(book)).of(thread))
@@ -88,11 +91,6 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         asked=asked,
         partial=sum(one.answered_in_part for one in book.session.thread_calls(thread)),
     )
-
-
-def _like(call: Call, usage: Usage) -> Call:
-    # Whole, whatever is known of that call's own answer.
-    return replace(call, usage=replace(usage, output_final=True), stop_reason="")
 
 
 def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, ...]]:
@@ -166,13 +164,10 @@ def smallest(
         return None
     steps = (Step(every_policy()[budget.NAME], {"target": target}),)
     found = curated(book, counter, chosen, steps=steps, edits=edits, under=edits, after=True, prices=prices)
-    kinds: dict[str, int] = {}
-    for edit in found.made:
-        kinds[edit.kind] = kinds.get(edit.kind, 0) + 1
     tag = found.tag
     moment = tag.moments[tag.cheapest] if tag.moments else None
     return Smallest(
-        kinds=kinds,
+        kinds=dict(Tally(edit.kind for edit in found.made)),
         risk=risk_of(found.context, found.made),
         before=tag.before,
         after=tag.after,

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ctxtui.analysis.content.tools import UNKNOWN
-from ctxtui.analysis.money.tool_costs import ToolCosts
 from ctxtui.analysis.money.tool_ledger import LedgerServer, ToolSeen, ledger
 from ctxtui.views.model.call_owners import once
-from ctxtui.views.model.session_summary import CallSpent, SessionSummary
+from ctxtui.views.model.session_summary import SessionSummary
 
 
 class ToolsLedger(NamedTuple):
@@ -41,7 +40,7 @@ def _seen(one: SessionSummary, ids: set[str]) -> Iterator[ToolSeen]:
     whole = sum(call.cost or 0.0 for call in one.spent if not call.copied)
     mine = sum(call.cost or 0.0 for call in one.spent if call.id in ids)
     for tool in one.tools:
-        carried = [call for call in _carried(one, tool) if call.id in ids]
+        carried = [call for first, end in tool.carried for call in one.spent[first:end] if call.id in ids]
         called = [one.spent[number] for number in tool.called if one.spent[number].id in ids]
         if carried or called or (not tool.carried and not tool.called):
             last = max((call.started or one.mtime for call in called), default=0.0)
@@ -55,8 +54,3 @@ def _seen(one: SessionSummary, ids: set[str]) -> Iterator[ToolSeen]:
                 unpriced=unpriced,
                 at=one.mtime,
             )
-
-
-def _carried(one: SessionSummary, tool: ToolCosts) -> Iterator[CallSpent]:
-    for first, end in tool.carried:
-        yield from one.spent[first:end]

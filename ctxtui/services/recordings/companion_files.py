@@ -47,7 +47,7 @@ class Folders(Struct):
 
     def changed(self) -> bool:
         """Whether a companion may have come since the last `files`: nothing was made in the folders otherwise."""
-        return not self.sure or self._moved() or any(one.changed() for one in self.bodies)
+        return not self.sure or self._times() != self.times or any(one.changed() for one in self.bodies)
 
     def files(self, sessions: Collection[str] = ()) -> list[Path]:
         """The companions that are there now; bodies are those of `sessions`, last and in the order of writing."""
@@ -63,19 +63,6 @@ class Folders(Struct):
 
     def _times(self) -> tuple[int, ...]:
         return tuple(map(_time_of, self.watched))
-
-    def _moved(self) -> bool:
-        """Whether a folder has another time than when it was listed. One that was not there is not looked for while
-        nothing was made in the one above."""
-        still: set[str] = set()
-        for folder, time_then in zip(self.watched, self.times, strict=True):
-            if not time_then and os.path.dirname(folder) in still:
-                still.add(folder)
-            elif _time_of(folder) != time_then:
-                return True
-            elif time_then:
-                still.add(folder)
-        return False
 
 
 def _time_of(folder: str) -> int:

@@ -222,18 +222,12 @@ def _listed(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
     # Imported here: SQLite is not needed where no client has a database.
     from ctxtui.services.recordings.databases.sessions import roots
 
+    path = Path(database)
     return tuple(
-        FoundRecording(
-            str(address_of(Path(database), one.id)),
-            one.source,
-            one.id,
-            one.messages,
-            one.updated,
-            cwd=one.cwd,
-            title=one.title,
-            version=one.version,
+        FoundRecording(str(address_of(path, one.id)), one.source, one.id, one.messages, one.updated)._replace(
+            cwd=one.cwd, title=one.title, version=one.version
         )
-        for one in roots(Path(database))
+        for one in roots(path)
     )
 
 
@@ -254,16 +248,9 @@ def _beside(
             except (OSError, ValueError):
                 continue
             if S_ISREG(status.st_mode) and status.st_size:
-                group = HERE if folder in around else ELSEWHERE
-                yield FoundRecording(
-                    file,
-                    client.source,
-                    id_of(f"{folder.name}{path.name}"),
-                    status.st_size,
-                    status.st_mtime,
-                    group,
-                    str(folder),
-                )
+                group, id_ = HERE if folder in around else ELSEWHERE, id_of(f"{folder.name}{path.name}")
+                sizes = status.st_size, status.st_mtime
+                yield FoundRecording(file, client.source, id_, *sizes, group, str(folder))
 
 
 def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:

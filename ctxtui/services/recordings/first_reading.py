@@ -48,21 +48,7 @@ class FirstReading(Struct):
     bodies: Path | None = None
     """A folder with bodies of its requests, beside those that are looked into anyway."""
     found: bool = False
-    """Whether anything for a model was read so far."""
-
-    @classmethod
-    def begin(cls, name: str, head: bytes, place: str = "", *, usage: bool = False) -> FirstReading:
-        """A reading of a file called `name`, at `place`, that begins with `head`; with `usage` it tells what calls used
-        and keeps no contexts, where the format can do that (`NeedsContexts` is raised where the file cannot).
-
-        Raises `NoContext` where no format fits.
-        """
-        form = detect(head, name)
-        if form is None:
-            raise no_context(head, name, place)
-        session = Session()
-        opened = (form.open_usage if usage else None) or form.open
-        return cls(name, form, session, opened(session.tree))
+    """Whether anything for a model was read so far, be it folded already or not: who folds may be another thread."""
 
     @property
     def bytes_read(self) -> int:
@@ -108,12 +94,10 @@ class FirstReading(Struct):
 
     def new_companions(self) -> list[Path]:
         """The companion files that are there and of which nothing is read."""
-        found = self.folders.files(self._sessions()) if self.folders is not None else []
+        # The ids by which the session may go: what its file is called, and what it says.
+        ids = {id_ for id_ in (self.id, id_of(self.name)) if id_}
+        found = self.folders.files(ids) if self.folders is not None else []
         return [path for path in found if path not in self.parts and (self.main is None or path != self.main.path)]
-
-    def _sessions(self) -> set[str]:
-        """The ids by which the session may go: what its file is called, and what it says."""
-        return {id_ for id_ in (self.id, id_of(self.name)) if id_}
 
     def _heard(self, events: list[Event]) -> list[Event]:
         named = [event.id for event in events if isinstance(event, Described) and event.id]
@@ -144,10 +128,6 @@ class FirstReading(Struct):
         readers = [self.reader, *(part.reader for part in self.parts.values())]
         return [tail for reader in readers if (tail := reader.tail) is not None]
 
-    def has_context(self) -> bool:
-        """Whether anything for a model was read, be it folded already or not: who folds may be another thread."""
-        return self.found
-
 
 def _told(reader: Reader, data: Iterable[bytes]) -> Iterator[list[Event]]:
     """The events that `reader` makes of `data`, those of `TOLD` bytes together."""
@@ -172,7 +152,7 @@ def begin_file(
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
     """A reading of the file `path` and its companions, and the events of what is there now, slice by slice.
 
-    `bodies` is one more folder that bodies of its requests may be in, `usage` as for `FirstReading.begin`.
+    `bodies` is one more folder that bodies of its requests may be in, `usage` as for `begin`.
 
     Raises `NoContext` where no format fits, `NotFound`, `Unreadable`; the iterator raises the last two as well.
     """
@@ -187,12 +167,18 @@ def begin_file(
 def begin(
     name: str, data: Iterator[bytes], place: str = "", *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """As `begin_file`, for any bytes that are called `name`."""
+    """As `begin_file`, for any bytes that are called `name`. With `usage` it tells what calls used and keeps no
+    contexts, where the format can do that (`NeedsContexts` is raised where the file cannot)."""
     # A pipe gives what it has: the format is chosen when the head is whole or the data at its end.
     held: list[bytes] = []
     while sum(map(len, held)) < HEAD_BYTES and (piece := next(data, b"")):
         held.append(piece)
-    reading = FirstReading.begin(name, b"".join(held)[:HEAD_BYTES], place, usage=usage)
+    head = b"".join(held)[:HEAD_BYTES]
+    form = detect(head, name)
+    if form is None:
+        raise no_context(head, name, place)
+    session = Session()
+    reading = FirstReading(name, form, session, ((form.open_usage if usage else None) or form.open)(session.tree))
 
     def chunks() -> Iterator[list[Event]]:
         yield from reading.chunks(_chain(held, data))

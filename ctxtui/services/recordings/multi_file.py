@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.transcripts.kit.rows import HEAD, JOB, LOGS
+from ctxtui.transcripts.kit.readers import HEAD, JOB, LOGS
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
 """OpenHands names the log of a request after the model and the moment of the answer."""

@@ -31,7 +31,7 @@ def opening(path: Path, *, usage: bool = False, own: str | None = None) -> tuple
 
     For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
     sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
-    with the session's transcript where that is found. `usage` as for `FirstReading.begin`.
+    with the session's transcript where that is found. `usage` as for `begin`.
 
     Raises `NotFound`, `Unreadable`, `NoContext`.
     """

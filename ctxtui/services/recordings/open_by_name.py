@@ -82,7 +82,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     if name == LAST:
         return last_here(cwd, settings).named
     found = find(cwd, samples=sample_paths(), clients=settings.clients)
-    return _by_id(name, found, _stored_ids(name, settings))
+    return _by_id(name, found, _asked(settings, lambda path: ids_in(path, name)))
 
 
 def last_here(cwd: Path, settings: Settings) -> Newest:
@@ -141,11 +141,6 @@ def _several(name: str, found: list[FoundRecording], kept: list[str]) -> Several
     return Several(f"{name} fits {len(names)} sessions: {listed}", way_out="give more of the id, or the path")
 
 
-def _stored_ids(prefix: str, settings: Settings) -> list[str]:
-    """Ids in the database that begin with `prefix`, archived ones too."""
-    return _asked(settings, lambda path: ids_in(path, prefix))
-
-
 def _asked(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
     """What the database answers; nothing where there is none."""
     path = database(settings.data_dir)
@@ -161,18 +156,14 @@ def _asked(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
             return question(path)
 
 
-def _load_stored(id_: str, settings: Settings) -> Loaded:
-    with Store.open(database(settings.data_dir)) as store:
-        return Loaded(store.load(id_), id_)
-
-
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
     """What `named` stands for, read to its end; in a folder the newest recording that holds a context.
 
     Raises what `load` raises.
     """
     if named.stored:
-        return _load_stored(named.stored, settings)
+        with Store.open(database(settings.data_dir)) as store:
+            return Loaded(store.load(named.stored), named.stored)
 
     if named.path is None:
         return load_stream()

@@ -39,7 +39,7 @@ class ReadAnew:
 
     def stamps(self) -> list[tuple[int, int, int]]:
         """What tells one state of the files from another."""
-        return [_stamp(path) for path in self.files]
+        return [stamp_of(path) for path in self.files]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +125,12 @@ class Loaded:
     @property
     def holds_context(self) -> bool:
         """Whether anything for a model was found so far."""
-        return self._reading is None or self._reading.has_context()
+        return self._reading is None or self._reading.found
 
     def check(self) -> None:
         """After the first reading. Raises `NoContext` where it brought nothing for a model."""
         reading = self._reading
-        if reading is not None and not reading.has_context():
+        if reading is not None and not reading.found:
             raise no_context(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> RecordingNews:
@@ -179,7 +179,7 @@ class Loaded:
 
     def _restart(self, old: FirstReading) -> RecordingNews:
         assert old.main is not None
-        seen = _stamp(old.main.path)
+        seen = stamp_of(old.main.path)
         if seen == self._failed_on:
             return RecordingNews()
         try:
@@ -211,7 +211,7 @@ class Loaded:
             return RecordingNews()
         source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
         fresh.session.fold(events)
-        if not fresh.has_context() or _same(fresh.session, old.session):
+        if not fresh.found or _parts(fresh.session) == _parts(old.session):
             return RecordingNews()
         self._bytes_before += old.bytes_read
         self._reading = fresh
@@ -230,18 +230,13 @@ class Loaded:
         return self.take(self.fetch())
 
 
-def _same(one: Session, other: Session) -> bool:
-    """Whether two readings of a source give the same: nodes are numbered in the order of the source."""
-    return (one.about, one.calls, one.threads, len(one.tree), one.happenings) == (
-        other.about,
-        other.calls,
-        other.threads,
-        len(other.tree),
-        other.happenings,
-    )
+def _parts(session: Session) -> tuple[object, ...]:
+    """What two readings of a source have alike where they give the same: nodes are numbered in the source's order."""
+    return session.about, session.calls, session.threads, len(session.tree), session.happenings
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
+def stamp_of(path: Path) -> tuple[int, int, int]:
+    """What tells one state of a file from another."""
     try:
         now = os.stat(path)
     except OSError:

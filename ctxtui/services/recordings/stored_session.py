@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +13,7 @@ from ctxtui.agent.replay import OPENED, Replay
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT
-from ctxtui.services.recordings.recording import Loaded, RecordingNews
+from ctxtui.services.recordings.recording import Loaded, RecordingNews, stamp_of
 from ctxtui.store.leases import host_of
 from ctxtui.store.sessions.stored_state import StoredNow, stored_now
 from ctxtui.wire.grammar import ANTHROPIC
@@ -74,8 +73,8 @@ class StoredSession(Loaded):
         self._due = max(self._due, begun + _SHARE * (time.monotonic() - begun))
         return RecordingNews(events)
 
-    def _stamped(self) -> tuple[tuple[int, int], ...]:
-        return tuple(map(_stamp, (self._path, self._path.with_name(f"{self._path.name}-wal"))))
+    def _stamped(self) -> tuple[tuple[int, int, int], ...]:
+        return tuple(map(stamp_of, (self._path, self._path.with_name(f"{self._path.name}-wal"))))
 
     def _news(self, now: Session) -> Iterable[Event]:
         """What is new in `now`, whose contexts are nodes of the same tree."""
@@ -113,11 +112,3 @@ def _grown(now: StoredNow, thread: str, tip: int) -> int:
         if event.host == mine[-1].host:
             replay.take(event)
     return talk.head
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0)
-    return (found.st_size, found.st_mtime_ns)

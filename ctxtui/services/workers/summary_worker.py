@@ -22,7 +22,7 @@ from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
-from ctxtui.services.library.totals.summary_memory import as_remembered, place_of, to_json, version_for
+from ctxtui.services.library.totals.summary_memory import as_remembered, or_error, place_of, to_json, version_for
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -86,12 +86,7 @@ def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> S
 
 def _stored(seen: SessionSummary, settings: Settings, version: str) -> SessionSummary:
     """As `from_store`; with the error that reading it ended in."""
-    try:
-        return from_store(seen, settings, version)
-    except CtxtuiError as error:
-        return replace(seen, known=True, error=error.message)
-    except Exception as error:  # noqa: BLE001 - a worker's boundary: one session's fault must not hide the others
-        return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
+    return or_error(seen, lambda: from_store(seen, settings, version))
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:

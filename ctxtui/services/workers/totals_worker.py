@@ -42,14 +42,10 @@ def known_so_far(
             left.append(one)
         else:
             with suppress(CtxtuiError):  # Home says of it what is wrong
-                known[one] = _from_store(one, settings)
+                known[one] = from_store(one, settings)
     kept.clear()
     kept.update(known)
     return sorted(known.values(), key=lambda one: one.mtime), left
-
-
-def _from_store(one: SessionSummary, settings: Settings) -> SessionSummary:
-    return from_store(one, settings)
 
 
 _SLICE: Final = 1.5

@@ -17,17 +17,52 @@ from ctxtui.core.session import AnswerGrew, Described, Event, Happened, Skipped,
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
-from ctxtui.transcripts.kit.http_exchange.answer_so_far import AnswerSoFar
+from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
-from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
+from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, bytes_of
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, value
 from ctxtui.transcripts.kit.http_exchange.sender import sender_of
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
-from ctxtui.transcripts.kit.linewise import lines_reader
 from ctxtui.transcripts.kit.quota import in_headers
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.sse import EventParser
+from ctxtui.wire.stream import StreamReader
+
+
+class AnswerSoFar(Struct):
+    """The answer to one request. `feed` takes more of its stream; what is no stream of a known API says nothing until
+    it is whole."""
+
+    _reader: StreamReader | None
+    _parser: EventParser = field(default_factory=EventParser)
+    _blocks: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def to(cls, exchange: Exchange) -> AnswerSoFar:
+        """The answer to this request, of which nothing came yet."""
+        dialect = dialect_of(exchange, obj(value(exchange.request)))
+        known = DIALECTS.get(dialect)
+        return cls(known.stream_reader() if known is not None else None)
+
+    def feed(self, data: bytes) -> None:
+        """More of it."""
+        if self._reader is None:
+            return
+        try:
+            deltas = self._reader.feed(self._parser.feed(data))
+        except Malformed:
+            self._reader = None  # the call tells what is wrong with it
+            return
+        for block, kind, text in deltas:
+            self._blocks.setdefault(block, (kind, []))[1].append(text)
+
+    @property
+    def blocks(self) -> tuple[tuple[str, str], ...]:
+        """Its blocks by kind and text."""
+        return tuple((kind, "".join(texts)) for _, (kind, texts) in sorted(self._blocks.items()))
+
 
 NAME: Final = "attached"
 _REFUSED: Final = 400

@@ -15,7 +15,7 @@ from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, obj, objects, word
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import json_reader
 
 NAME: Final = "continue cli"
 _FIGURES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (

@@ -15,13 +15,11 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage, less
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
-from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, covered, in_all
-from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, word
-from ctxtui.transcripts.kit.keyed_messages import KeyedMessages
-from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, covered, in_all
+from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, shrunk, word
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.tasks import words
 
 NAME: Final = "copilot cli"
 _SILENT: Final = (

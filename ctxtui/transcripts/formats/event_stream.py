@@ -13,7 +13,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import COHERE, GOOGLE, streamed
-from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.transcripts.kit.readers import whole_reader
 from ctxtui.wire import sse
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Response
@@ -29,11 +29,6 @@ def sniff(head: bytes, name: str) -> float:
     if not sse.is_stream(text):
         return 0.0
     return 0.9 if any(_dialect(event) for event in sse.parse(head)[:50]) else 0.2
-
-
-def reader(tree: Tree) -> WholeReader:
-    """A reader of one file of streams."""
-    return WholeReader(tree, _parse)
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
@@ -107,3 +102,6 @@ def _dialect(event: ServerEvent) -> str:
         return GOOGLE
     chunk = word(value.get("object")) == "chat.completion.chunk" or "delta" in obj(at(value, "choices", 0))
     return CHAT if chunk else ""
+
+
+reader = whole_reader(_parse)

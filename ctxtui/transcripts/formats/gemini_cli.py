@@ -15,12 +15,11 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
-from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.dialogue import Dialogue, KeyedMessages
 from ctxtui.transcripts.kit.fields import at, count, moment, obj, objects, one_line, word
 from ctxtui.transcripts.kit.http_exchange import google
-from ctxtui.transcripts.kit.keyed_messages import KeyedMessages
-from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "gemini cli"
 _CONTEXT: Final = "<session_context>"

@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
 from ctxtui.transcripts.kit.http_exchange.sender import sender_of
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import json_reader
 
 NAME: Final = "har"
 

@@ -18,8 +18,8 @@ from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
-from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "kimi code"
 _LOOP: Final = "loop"

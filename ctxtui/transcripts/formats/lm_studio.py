@@ -16,11 +16,10 @@ from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import obj
+from ctxtui.transcripts.kit.fields import obj, seconds
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.timestamps import seconds
-from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio"
 _HEAD: Final = r"^\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]?[ \t]*\[\w+\]\s*(?:\[[^\]\n]*\]\s*)*(?:\d\d:\d\d:\d\d )?"
@@ -40,11 +39,6 @@ def sniff(head: bytes, name: str) -> float:
         return 0.9 if re.search(_HEAD, text, re.MULTILINE) else 0.0
     found = _MARK.search(text)
     return 0.85 if found and found.group(2) else 0.0
-
-
-def reader(tree: Tree) -> WholeReader:
-    """A reader of one log."""
-    return WholeReader(tree, _parse)
 
 
 class _Pending(Struct):
@@ -126,3 +120,6 @@ def _json(text: str, at: int) -> Json:
         return obj(canonical.raw_decode(text, at)[0])
     except (ValueError, RecursionError):
         return None
+
+
+reader = whole_reader(_parse)

@@ -16,8 +16,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.timestamps import seconds
-from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.transcripts.kit.fields import seconds
+from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio counts"
 _HEAD: Final = r"^[^\n]{0,40}?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[^\n]{0,300}?"
@@ -36,11 +36,6 @@ def sniff(head: bytes, name: str) -> float:
     text = file_head.text_of_head(head)
     found = _ASKED.search(text) or _ANSWERED.search(text)
     return 0.95 if found and not _BODY.search(text) else 0.0
-
-
-def reader(tree: Tree) -> WholeReader:
-    """A reader of one log."""
-    return WholeReader(tree, _parse)
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
@@ -108,3 +103,6 @@ def _requests(text: str) -> Iterator[re.Match[str]]:
         if found.re is _ASKED or not runs:
             yield found
         runs = found.re is _ASKED
+
+
+reader = whole_reader(_parse)

@@ -15,8 +15,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import at, listed, moment, money, obj, objects, word
-from ctxtui.transcripts.kit.outcomes import outcomes
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import json_reader
+from ctxtui.transcripts.kit.tasks import outcomes
 from ctxtui.wire import openai_chat, openai_responses
 
 NAME: Final = "mini-swe-agent"

@@ -12,16 +12,15 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Described, Event, Happened, Skipped, ThreadSeen
+from ctxtui.core.session import Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
-from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.outcomes import outcomes
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
+from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.tasks import outcomes
 from ctxtui.transcripts.reader import Reader
 
 _STATE: Final = frozenset({"agent", "stats"})
@@ -39,30 +38,17 @@ def sniff(head: bytes, name: str) -> float:
     return best
 
 
-class OpenHandsReader:
+class OpenHandsReader(LinesReader):
     """Reads the state or the events; `part` gives readers for the event files beside the state."""
 
     def __init__(self, tree: Tree, events: Events | None = None) -> None:
-        self._events = events or Events(tree)
+        self._shared = events or Events(tree)
         self._tree = tree
-        self._lines = LinesReader(self._events)
-
-    @property
-    def tail(self) -> Skipped | None:
-        """What is still incomplete at the end."""
-        return self._lines.tail
-
-    def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
-        return self._lines.feed(data)
-
-    def settle(self) -> list[Event]:
-        """A last record without its line end, and how things stand."""
-        return self._lines.settle()
+        super().__init__(self._shared)
 
     def part(self, name: str) -> Reader:
         """The reader for one event file."""
-        return OpenHandsReader(self._tree, self._events)
+        return OpenHandsReader(self._tree, self._shared)
 
 
 NAME: Final = "openhands"

@@ -21,11 +21,10 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
-from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.tasks import words
 from ctxtui.wire.usage import chat
 
 NAME: Final = "openhands"

@@ -17,8 +17,8 @@ from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange import google
-from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "qwen code"
 _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})

@@ -17,9 +17,8 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.rows import LOGS
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import LOGS, json_reader
+from ctxtui.transcripts.kit.tasks import words
 
 NAME: Final = "llm log"
 _OPENHANDS: Final = frozenset({"kwargs", "context_window", "latency_sec", "cost"})

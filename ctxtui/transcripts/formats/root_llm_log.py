@@ -16,9 +16,9 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, one_line, word
-from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.transcripts.kit.tasks import words
 from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "root llm log"

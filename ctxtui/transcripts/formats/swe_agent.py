@@ -16,8 +16,8 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, money, obj, objects, word
-from ctxtui.transcripts.kit.outcomes import outcomes, words
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import json_reader
+from ctxtui.transcripts.kit.tasks import outcomes, words
 
 NAME: Final = "swe-agent"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.transcripts.kit.tasks import first_task, tasks_of
-from ctxtui.transcripts.kit.whole_file import json_reader
 
 NAME: Final = "tau-bench"
 

@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit.fields import count, listed, moment, obj, objects, w
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
 from ctxtui.transcripts.kit.http_exchange.sender import sender_of
-from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "vcr"
 MOST_VALUES: Final = 20_000_000
@@ -40,11 +40,6 @@ def sniff(head: bytes, name: str) -> float:
         return 0.95
     first = next(iter(file_head.values(head)), None) if head.lstrip()[:1] == b"{" else None
     return 0.9 if any(objects(obj(first).get(key)) and "request" in obj(first)[key][0] for key in _KEYS) else 0.0
-
-
-def reader(tree: Tree) -> WholeReader:
-    """A reader of one cassette."""
-    return WholeReader(tree, _parse)
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
@@ -194,3 +189,6 @@ def _loader() -> Any:
     Loader.add_multi_constructor("!", plain)
     Loader.add_multi_constructor("tag:", plain)
     return Loader
+
+
+reader = whole_reader(_parse)

@@ -21,8 +21,7 @@ from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.timestamps import completed
+from ctxtui.transcripts.kit.fields import completed, one_line
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, part_of
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 
 from msgspec.structs import replace
 
@@ -12,8 +13,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import IN_ALL, SUM, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.timestamps import completed
+from ctxtui.transcripts.kit.fields import completed, one_line
 
 
 class Ids:
@@ -123,3 +123,46 @@ def in_all(
         thread, f"sum of {calls:,} call{'s' * (calls != 1)}" if calls else "what the calls used in all", parent
     )
     yield side.answer([], replace(known, fidelity=Fidelity.TOTALS, extra={**known.extra, SUM: calls or True}))
+
+
+class KeyedMessages:
+    """The messages of `dialogue`, whose head is set to the end of the last one with each change."""
+
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._dialogue = dialogue
+        self._items: dict[str, Sequence[Item]] = {}
+        self._before: dict[str, int] = {}
+        """The context before each message."""
+        self._end = ROOT
+
+    def put(self, key: str, items: Sequence[Item], first: bool = False) -> None:
+        """Write a message: in its place where it has one, else at the end, or `first`."""
+        changed = [key]
+        if key in self._items:
+            is_last = next(reversed(self._items)) == key
+            if not is_last and self._items[key] != items:
+                changed = list(dropwhile(lambda one: one != key, self._items))
+            elif not is_last:
+                changed = []
+        elif first:
+            self._before[key] = ROOT
+            self._items = {key: items, **self._items}
+            changed = list(self._items)
+        else:
+            self._before[key] = self._end
+        self._items[key] = items
+        for n, one in enumerate(changed):
+            self._before[one] = self._end if n else self._before[one]
+            self._end = self._dialogue.tree.extend(self._before[one], self._items[one])
+        self._dialogue.head = self._end
+
+    def cut(self, key: str) -> None:
+        """Forget a message and all after it."""
+        while key in self._items:
+            last, _ = self._items.popitem()
+            self._end = self._dialogue.head = self._before[last]
+
+    def clear(self) -> None:
+        """Forget all messages."""
+        self._items.clear()
+        self._end = self._dialogue.head = ROOT

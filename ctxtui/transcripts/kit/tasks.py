@@ -1,19 +1,19 @@
-"""What benchmarks' result files share: a list of tasks with the messages of each."""
+"""What recordings say of their result; and files of benchmarks: a list of tasks with the messages of each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import MAIN, Described, Event, Skipped, ThreadSeen
+from ctxtui.core.session import MAIN, Described, Event, Outcome, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import chat_messages, file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import listed, obj, objects, word
-from ctxtui.transcripts.kit.outcomes import outcomes, words
-from ctxtui.transcripts.kit.whole_file import Take
+from ctxtui.transcripts.kit.readers import Take
 
 TALKS: Final = ("traj", "messages", "trajectory", "conversation")
 """Members of a task that hold its messages."""
@@ -64,3 +64,23 @@ def label_of(task: dict[str, Json]) -> str:
 
 def _call(message: dict[str, Json]) -> Call:
     return Call("", "", model=word(message.get("model")))
+
+
+NAMES: Final = (
+    "exit_status", "submission", "resolved", "reward", "score", "scores", "success", "passed", "status", "verdict",
+    "grade", "evaluation",
+)  # fmt: skip
+"""Members that tell a result wherever they stand in a benchmark's record."""
+
+
+def outcomes(record: dict[str, Json], label: str = "", names: tuple[str, ...] = NAMES) -> Iterator[Outcome]:
+    """The results in `record`, each named after its member; `label` tells one of several runs in a file apart."""
+    for name in names:
+        value = record.get(name)
+        if value is not None:
+            yield Outcome(f"{label}: {name}" if label else name, words(value))
+
+
+def words(value: Json) -> str:
+    """A result's value verbatim."""
+    return value if isinstance(value, str) else canonical.text_of(value)

@@ -143,6 +143,8 @@ class Commanded:
     """A screen whose commands are done by itself or by its controllers."""
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
+    done_last: type[Command] | None = None
+    """The command that was done last: the one that opened what stands above this screen."""
 
     def owners(self) -> Iterable[object]:
         """Those that do the commands."""
@@ -161,7 +163,7 @@ class Commanded:
 
     async def action_command(self, name: str) -> None:
         """Do the command of the class `name`."""
-        command = self.command(name)
+        command = self.done_last = self.command(name)
         act = command.run if command is not None else None
         if isinstance(act, Act):
             done = act.run(self.owner(act.of))

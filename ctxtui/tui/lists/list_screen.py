@@ -209,12 +209,17 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
         """What the palette offers here."""
         return [*self.commands, *EVERYWHERE]
 
-    def on_key(self, event: events.Key) -> None:
-        """A key that edits in the screen below, and does nothing here, says so."""
-        below = self.app.screen_stack[-2:-1]
-        known = below[0].commands if below and isinstance(below[0], Commanded) else ()
-        found = [each for each in known if event.key in each.keys and each.group == "editing the context"]
-        if found and event.key not in self.active_bindings:
+    async def on_key(self, event: events.Key) -> None:
+        """The key that opened the list closes it; one that edits in the screen below and does nothing here says so."""
+        below: object = next(iter(self.app.screen_stack[-2:-1]), None)
+        if not isinstance(below, Commanded) or event.key in self.active_bindings:
+            return
+        if below.done_last is not None and event.key in below.done_last.keys:
+            event.stop()  # else it would open the list again
+            await self.action_dismiss()
+            return
+        found = [each for each in below.commands if event.key in each.keys and each.group == "editing the context"]
+        if found:
             what = [Span(key_text(event.key), "accent bold"), Span(f" {found[0].name}: not in this list. ", "ink")]
             # What acts on the block under the cursor can be done where that is in the transcript.
             self.said.say([*what, Span(self.leave_to_edit if found[0].panes else _ESC, "dim")])

@@ -202,7 +202,8 @@ def composition(
 
 
 def notes(what: Composition, room: int) -> list[Span]:
-    """The exact total for the rule, and how it was obtained; the share of the interval belongs to our own figures."""
+    """The exact total for the rule, and how it was obtained, with its interval where nobody reported it: that of the
+    blocks of a reported one stands behind `=`."""
     exact = numbers.exact(what.total)
     if not what.parts:
         return [Span(exact if what.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
@@ -214,12 +215,10 @@ def notes(what: Composition, room: int) -> list[Span]:
             Span(numbers.tokens(what.after), "ink bold"),
             Span(f" {sure}" if room >= BAR_FROM else "", "dim"),
         ]
+    told = " reported" if what.reported else f" {sure or 'counted'}"
     if room < BAR_FROM:
-        return [Span(numbers.tokens(what.total), "ink bold"), Span(f" {sure}", "dim")]
-    if not what.reported:
-        return [Span(exact, "ink bold"), Span(f" {sure or 'counted'}", "dim")]
-    told = f" reported, blocks {sure}" if sure else " reported"
-    if room >= HEADS_FROM:
+        return [Span(numbers.tokens(what.total), "ink bold"), Span("" if what.reported else told, "dim")]
+    if what.reported and room >= HEADS_FROM:
         rest = [Span("  residual ", "dim"), Span(numbers.signed(what.residual), "ink")]
         return [Span(exact, "ink bold"), Span(told, "dim"), *rest]
     return [Span(exact, "ink bold"), Span(told, "dim")]

@@ -67,4 +67,4 @@ async def test_a_profile_that_a_folder_brings_never_acts_by_itself(tmp_path: Pat
             async with hosted(Host(wish, settings, work)) as made:
                 assert made.host.runner is not None
                 shape = made.host.runner.conversation.shape
-                assert isinstance(shape, Edited) and shape._profile is not None and shape._profile.armed is armed
+                assert isinstance(shape, Edited) and shape.profile is not None and shape.profile.armed is armed

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.errors import NoContext, NotFound, Unreadable
 from ctxtui.core.session import Session
-from ctxtui.services.recordings.first_reading import TOLD, FirstReading
+from ctxtui.services.recordings.first_reading import TOLD, begin
 from ctxtui.services.recordings.open import load, load_stream, opening
 from ctxtui.services.recordings.recording import Loaded
 from tests.services.plain_format import said
@@ -213,8 +213,8 @@ def test_no_permission_is_unreadable(tmp_path: Path) -> None:
 
 
 def test_the_head_is_kept_once(tmp_path: Path) -> None:
-    reading = FirstReading.begin("a", said("one"))
-    list(reading.chunks([said("one"), said("two")]))
+    reading, chunks = begin("a", iter([said("one"), said("two")]))
+    list(chunks)
     assert reading.head == said("one") + said("two")
     assert reading.lines == 2
 

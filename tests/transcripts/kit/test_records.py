@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from ctxtui.core import block, canonical
 from ctxtui.core.session import Skipped
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
-from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, tidy
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.records import Broken, FoundObject, LineBuffer, Piece, RecordStream, TextLine, tidy
 from tests.transcripts.driving import chunked
 
 VALUES = st.recursive(

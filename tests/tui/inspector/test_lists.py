@@ -275,3 +275,12 @@ async def test_a_filter_shows_what_has_its_words_and_no_hit_is_said() -> None:
         assert screen.app.screen is page and len(page.pane.rows or ()) == every
         await pilot.press("escape")
         assert screen.app.screen is screen
+
+
+@pytest.mark.parametrize("key", few(["W", "exclamation_mark", "dollar_sign", "O"]))
+async def test_the_key_that_opened_a_list_closes_it(key: str) -> None:
+    async with opened(every_category(), (80, 24)) as (screen, pilot):
+        await pilot.press(key)
+        await until(pilot, lambda: screen.app.screen is not screen)
+        await pilot.press(key)
+        await until(pilot, lambda: screen.app.screen is screen)

@@ -21,7 +21,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
-from ctxtui.views.glossary.arithmetic import of_call
+from ctxtui.views.glossary.arithmetic import of_call, of_context
 from ctxtui.views.inspector import call_strip, composition, header, this_call, threads
 from ctxtui.views.inspector.call_strip import Columns
 from ctxtui.views.inspector.composition import CategoryPart, fold
@@ -156,7 +156,8 @@ def test_small_categories_share_a_row() -> None:
 
 def test_the_total_says_where_it_is_from() -> None:
     what = composition.composition(STUDY.scene(MAIN, 5))
-    assert plain(composition.notes(what, 46)).startswith(f"{what.total:,} reported, blocks \u00b1")
+    assert plain(composition.notes(what, 46)) == f"{what.total:,} reported"
+    assert f"blocks \u00b1{100 * what.half_width:.0f} %" in of_context(what)["reported"]
     unreported = composition.composition(study_of(troubled()).scene(MAIN, 1))
     assert "reported" not in plain(composition.notes(unreported, 46))
 

@@ -21,8 +21,8 @@ from ctxtui.transcripts.formats.attached import NAME
 from ctxtui.transcripts.kit.conversations import CLIENT_TEXT
 from ctxtui.transcripts.kit.fields import at, count, listed, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import decode
+from ctxtui.transcripts.kit.http_exchange.line_kinds import BodiesByReference, bytes_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, bytes_of
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.wire.translate.turns import RESULT, SYSTEM
 

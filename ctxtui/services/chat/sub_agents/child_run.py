@@ -26,13 +26,14 @@ from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.opening import opening
 from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited
+from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
 from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import TEXT, part_of
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
-    from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
+
 
 MaySpend = Callable[[str, "ChatModel", "RequestForecast | None", Draft], Awaitable[Leave]]
 MayRetry = Callable[[str], str]
@@ -124,8 +125,6 @@ class ChildRun:
 
     async def _judge(self, draft: Draft) -> str:
         """Why a request may not leave; nobody is there to let it go that is held."""
-        from ctxtui.services.chat.request_forecast import held_because
-
         teller, settings = self.teller, self._host.config.settings
         assert teller is not None
         found = await asyncio.to_thread(teller.foretell, draft, self._host.clock(), self._thread)

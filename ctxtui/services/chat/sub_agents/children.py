@@ -14,15 +14,17 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.context_window import windowed
 from ctxtui.services.chat.request_edits import Edited
+from ctxtui.services.chat.request_forecast import Foreteller, foreteller_for
 from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, free_to_go
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import book_for
+from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here, prices_for
 from ctxtui.services.editing.overlay import ThreadEdits
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
-    from ctxtui.services.chat.request_forecast import Foreteller
+
 
 AT_ONCE: Final = 16
 """Sub-agents that are at work at the same time; others wait for their turn."""
@@ -118,9 +120,6 @@ class Children:
 
 
 def _teller_for(host: Host, partner: ChatModel) -> Foreteller:
-    from ctxtui.services.chat.request_forecast import foreteller_for
-    from ctxtui.services.counting.counting import Counter
-
     counter = host.files.counter = host.files.counter or Counter()
     book = book_for(host.session, counter, host.config.settings)
     return foreteller_for(book, counter, partner, price_here(prices_for(host.config.settings)))

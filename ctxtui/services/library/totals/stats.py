@@ -136,13 +136,9 @@ def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
     if by == SKILL:
         return UNCOUNTED if one.usage_only else call.skill or NO_SKILL
     if by == VERSION:
-        return f"{one.source} {one.client_version}".strip() if one.client_version else _versionless(one)
+        unknown = f"{one.source}, {NO_VERSION}" if one.source else UNKNOWN
+        return f"{one.source} {one.client_version}".strip() if one.client_version else unknown
     return (one.cwd if by == PROJECT else one.source) or UNKNOWN
-
-
-def _versionless(one: SessionSummary) -> str:
-    """The row of sessions whose client's version is not on record."""
-    return f"{one.source}, {NO_VERSION}" if one.source else UNKNOWN
 
 
 def week_of(started: float | None) -> str:

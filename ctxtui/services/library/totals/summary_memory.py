@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
@@ -160,16 +160,21 @@ def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generato
     try:
         for one in unread:
             if one.path:
-                found.append(_read(one, price))
+                found.append(or_error(one, partial(_read_usage, one, price)))
                 yield found[-1]
     finally:
         keep_usage(found, settings)
 
 
-def _read(seen: SessionSummary, price: Price) -> SessionSummary:
+def _read_usage(seen: SessionSummary, price: Price) -> SessionSummary:
+    return filled_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
+
+
+def or_error(seen: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
+    """What `make` gives, or `seen` with the error that it ended in: one session's fault must not hide the others."""
     try:
-        return filled_usage(seen, load_usage(Path(seen.path), own=seen.own), price)
+        return make()
     except CtxtuiError as error:
         return replace(seen, known=True, error=error.message)
-    except Exception as error:  # noqa: BLE001 - one session's fault must not hide the others
+    except Exception as error:  # noqa: BLE001 - a worker's boundary
         return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")

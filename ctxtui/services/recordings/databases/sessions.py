@@ -22,7 +22,7 @@ from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC, MARK, is_database
 from ctxtui.transcripts.kit.fields import at, moment, one_line, word
-from ctxtui.transcripts.kit.rows import HEAD, decoded
+from ctxtui.transcripts.kit.readers import HEAD, decoded
 
 TABLES: Final = (
     "session", "message", "part", "session_v2", "session_message", "schema_version", "sessions", "conversations",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.aider.chat_history import AiderReader, sniff
 from ctxtui.transcripts.formats.aider.llm_history import LlmHistoryReader
-from ctxtui.transcripts.joined_reader import JoinedReader
+from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.reader import Reader
 
 __all__ = ["reader", "sniff"]

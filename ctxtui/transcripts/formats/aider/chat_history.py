@@ -15,9 +15,8 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import money, one_line
-from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
-from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.kit.fields import money, one_line, seconds
+from ctxtui.transcripts.kit.records import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "aider"

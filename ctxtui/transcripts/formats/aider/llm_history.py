@@ -15,12 +15,11 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.aider.chat_history import NAME, AiderReader
-from ctxtui.transcripts.joined_reader import JoinedReader
+from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
-from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.lines import LineBuffer
-from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.kit.fields import one_line, seconds
+from ctxtui.transcripts.kit.records import LineBuffer
 from ctxtui.transcripts.reader import Reader
 
 _TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"

@@ -21,7 +21,6 @@ from ctxtui.wire.translate.turns import tool_home
 NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses"}
 """The format's name of each dialect."""
 
-BARE: Final = "JSON bodies without any message"
 
 _SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAGES: 0.6, BodyShape.MESSAGE: 0.55}
 _PAIR: Final = 0.8

@@ -12,6 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.formats.bodies.values import Text, walked
 from ctxtui.transcripts.kit.fields import listed, moment, obj, word
+from ctxtui.transcripts.kit.http_exchange.pair import value as parsed
 from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, is_answer, is_count, is_message, sort_of
 from ctxtui.wire.codec import spans
 from ctxtui.wire.sse import is_stream
@@ -112,7 +113,7 @@ def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[J
     """The request (an object, its text, or messages) inside `value`, and the keys that lead to it."""
     for name in names:
         held = value.get(name)
-        if isinstance(held, str) and held.lstrip()[:1] == "{" and sort_of(_json(held)) == BodyShape.REQUEST:
+        if isinstance(held, str) and held.lstrip()[:1] == "{" and sort_of(parsed(held)) == BodyShape.REQUEST:
             return held, []
         if sort_of(held) in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return held, [name]
@@ -135,19 +136,12 @@ def _slice(text: Text, keys: list[str]) -> str | None:
     return text.text[at:end]
 
 
-def _json(text: str) -> Json:
-    try:
-        return canonical.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
     """The answer inside `value`: an object, or an event stream's text."""
     for name in names:
         held = value.get(name)
         if isinstance(held, str):
-            held = held if is_stream(held) else _json(held) if held.lstrip()[:1] == "{" else None
+            held = held if is_stream(held) else parsed(held) if held.lstrip()[:1] == "{" else None
             if isinstance(held, str):
                 return held
         if isinstance(held, list):

@@ -5,7 +5,6 @@ Where a file is one body, the white space around it is part of it: an export giv
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -15,7 +14,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
+from ctxtui.transcripts.kit.records import BRACKET, LineBuffer, TextLine, depth, skip
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
 
@@ -24,8 +23,6 @@ BLANK: Final = " \t\r\n\0\ufeff"
 
 INTO: Final = frozenset({"messages", "input", "tools", "functions", "system", "instructions"})
 """Members that are walked element by element, because a request keeps its context there."""
-
-_BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 class Text(Struct, frozen=True):
@@ -117,14 +114,14 @@ class ValueStream:
             self._open, self._depth = [], 0
         if self._open:
             self._open.append(line)
-            self._depth += _depth(line.data)
+            self._depth += depth(line.data)
             if self._depth > 0:
                 return
             line, self._open, self._depth = _joined(self._open), [], 0
         found, left = _values(line)
         yield from found
         if left is not None and _opens(left.data):
-            self._open, self._depth = [left], _depth(left.data)
+            self._open, self._depth = [left], depth(left.data)
         elif left is not None:
             yield _bad(left)
 
@@ -141,7 +138,7 @@ def _values(line: TextLine) -> tuple[list[Text], TextLine | None]:
     found: list[Text] = []
     at = 0
     while True:
-        begin = _skip(text, at)
+        begin = skip(text, at, BLANK)
         number += text.count("\n", at, begin)
         start += len(encoded(text[at:begin]))
         if begin == len(text):
@@ -157,23 +154,9 @@ def _values(line: TextLine) -> tuple[list[Text], TextLine | None]:
         start += len(one.raw)
 
 
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] in BLANK:
-        at += 1
-    return at
-
-
-def _depth(data: bytes) -> int:
-    depth = 0
-    for match in _BRACKET.finditer(data):
-        token = match.group()
-        depth += (token in b"[{") - (token in b"]}")
-    return depth
-
-
 def _opens(data: bytes) -> bool:
     # A value goes on over the line's end if a bracket is open there; text cut inside a string cannot.
-    return data[:1] in (b"{", b"[") and _depth(data) > 0 and b'"' not in _BRACKET.sub(b"", data)
+    return data[:1] in (b"{", b"[") and depth(data) > 0 and b'"' not in BRACKET.sub(b"", data)
 
 
 def _bad(line: TextLine) -> Skipped:

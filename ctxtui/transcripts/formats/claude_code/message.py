@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from sys import intern
-from typing import Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -12,12 +13,120 @@ from msgspec import Raw, Struct, field
 from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.canonical import Json
+from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.attachments import META, mark_of
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.formats.claude_code.usage import NO_REPORT, Report, report, report_of
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import plain
-from ctxtui.transcripts.kit.record_pieces import needless_escapes, tidy
+from ctxtui.transcripts.kit.fields import count, plain, word
+from ctxtui.transcripts.kit.records import needless_escapes, tidy
+from ctxtui.wire import usage
+
+ESTIMATED_BY: Final = "estimated_by"
+"""The member of a usage that names the program that worked it out: no provider reported it."""
+_EXTRA: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations", "fallback_credit")
+"""Keys of a usage report that a call keeps as they are."""
+
+
+class Report(Struct, frozen=True):
+    """A message's usage: what it means (None where it is empty, or an estimate), and what a call keeps of it as it is.
+
+    `estimated` is tokens of input, where it is an estimate; else 0.
+    """
+
+    usage: Usage | None = None
+    estimated: int = 0
+    extra: dict[str, Json] = field(default_factory=dict)
+
+
+NO_REPORT: Final = Report()
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
+
+
+class _Split(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    ephemeral_5m_input_tokens: _Count
+    ephemeral_1h_input_tokens: _Count
+
+
+class _Usual(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """A report as nearly every one is written; any other is read the long way, which gives the same of this one."""
+
+    input_tokens: _Count
+    output_tokens: _Count
+    cache_creation_input_tokens: _Count
+    cache_read_input_tokens: _Count
+    cache_creation: _Split
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+    server_tool_use: dict[str, Any] | None = None
+
+
+_usual: Final = msgspec.json.Decoder(_Usual)
+
+
+@lru_cache(maxsize=256)
+def report(raw: bytes, final: bool) -> Report:
+    """The usage in JSON text `raw`; `final` says whether the record has a stop reason: else output is a count so far.
+
+    The records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
+    """
+    if not raw:
+        return NO_REPORT
+    return _as_usual(raw, final) or _ended(_reported(raw), final)
+
+
+@lru_cache(maxsize=64)
+def _reported(raw: bytes) -> Report:
+    return _of_value(msgspec.json.decode(raw))
+
+
+def _as_usual(raw: bytes, final: bool) -> Report | None:
+    """What `report` gives for a report that is written as usual; None for any other."""
+    try:
+        found = _usual.decode(raw)
+    except msgspec.ValidationError:
+        return None
+    split = found.cache_creation
+    minutes, hour = split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens
+    unsplit = found.cache_creation_input_tokens - minutes - hour
+    told = Usage(
+        found.input_tokens,
+        found.cache_read_input_tokens,
+        write_5m=minutes + unsplit if unsplit > 0 else minutes,
+        write_1h=hour,
+        output=found.output_tokens,
+        output_final=final,
+    )
+    extra: dict[str, Json] = {}
+    if found.service_tier:
+        extra["service_tier"] = found.service_tier
+    if found.speed:
+        extra["speed"] = found.speed
+    if found.inference_geo:
+        extra["inference_geo"] = found.inference_geo
+    if found.server_tool_use:
+        extra["server_tool_use"] = found.server_tool_use
+    return Report(told if told.input else None, 0, extra)
+
+
+def report_of(value: Json, final: bool) -> Report:
+    """As `report`, for the JSON value; only zeros are no usage: no call has an empty input."""
+    return _ended(_of_value(value), final)
+
+
+def _of_value(value: Json) -> Report:
+    extra = {key: kept for key in _EXTRA if (kept := value.get(key))} if isinstance(value, dict) else {}
+    if isinstance(value, dict) and ESTIMATED_BY in value:
+        return Report(None, count(value.get("input_tokens")), extra)
+    found, _ = usage.anthropic_passes(value)
+    return Report(found if found is not None and found.input else None, 0, extra)
+
+
+def _ended(found: Report, final: bool) -> Report:
+    if found.usage is None or found.usage.output_final == final:
+        return found
+    return Report(usage.ended(found.usage, final), found.estimated, found.extra)
+
 
 SYNTHETIC: Final = "<synthetic>"
 """The model of a message that the client wrote itself: no call."""
@@ -54,15 +163,10 @@ class _Part(msgspec.Struct, gc=False):
     tool_use_id: str | None = None
     text: Raw = _NOTHING
     content: Raw = _NOTHING
-    thinking: Raw = _NOTHING
     cache_control: Raw = _NOTHING
     prompt_cache_breakpoint: Raw = _NOTHING
 
 
-_LONG: Final = 500
-"""Bytes from which on a string is left out of what is formatted."""
-_BEGINNING: Final = 60
-"""Bytes of it that are looked for."""
 _LEAVES: Final = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>/(?:exit|quit)</")
 _part: Final = msgspec.json.Decoder(_Part)
 _typed: Final = msgspec.json.Decoder(list[_Part])
@@ -121,12 +225,12 @@ def of_value(message: Json, role: str) -> ClaudeMessage | None:
         return ClaudeMessage(role, _value_parts(message), string=True)
     if not isinstance(message, dict):
         return None
-    stop = _word(message.get("stop_reason"))
+    stop = word(message.get("stop_reason"))
     return ClaudeMessage(
-        _word(message.get("role")) or role,
+        word(message.get("role")) or role,
         _value_parts(message.get("content")),
-        id=_word(message.get("id")),
-        model=_word(message.get("model")),
+        id=word(message.get("id")),
+        model=word(message.get("model")),
         stop=stop,
         report=report_of(message.get("usage"), bool(stop)),
         string=isinstance(message.get("content"), str),
@@ -149,38 +253,11 @@ def raw_parts(raw: bytes, clean: bool | None) -> list[ContentPart]:
     except msgspec.ValidationError:
         return _mixed_parts(*(tidy(raw) if clean is None else (raw, clean)))
     if clean is None:
-        raw, clean = _tidy_parts(raw, parts)
+        raw, clean = tidy(raw)
     if clean and len(parts) == 1:
         # Most lists are of one part: in canonical JSON that is what stands between the brackets.
         return [_part_of(raw[1:-1], parts[0], clean)]
     return [_part_of(bytes(item), part, clean) for item, part in zip(_parts.decode(raw), parts, strict=True)]
-
-
-def _tidy_parts(raw: bytes, parts: list[_Part]) -> tuple[bytes, bool]:
-    """As `tidy`, for the JSON text of `parts`. A long string has nothing to be minified in it: it is left out of what
-    is formatted, which takes a fifth of the time."""
-    around = raw
-    for part in parts:
-        for said in (part.text, part.content, part.thinking):
-            if said is _NOTHING:
-                continue
-            member = bytes(said)
-            if len(member) > _LONG and member[:1] == b'"':
-                # A short beginning is found many times faster than all of it.
-                at = around.find(member[:_BEGINNING])
-                if not around.startswith(member, at):
-                    return tidy(raw)
-                around = around[:at] + b'""' + around[at + len(member) :]
-    if around is not raw:
-        if len(around.split()) == 1:
-            # Nothing blank is left of it, between its words or in them.
-            return raw, not needless_escapes(raw)
-        try:
-            if msgspec.json.format(around, indent=-1) == around:
-                return raw, not needless_escapes(raw)
-        except msgspec.DecodeError:
-            pass  # what was left out stood somewhere else as well
-    return tidy(raw)
 
 
 def _mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
@@ -210,7 +287,7 @@ def _value_parts(content: Json) -> list[ContentPart]:
     for item in content if isinstance(content, list) else [content]:
         block = raw_block.of_value(item)
         inner = item if isinstance(item, dict) else {}
-        found.append(_paired(block, _word(inner.get("id")), _word(inner.get("tool_use_id"))))
+        found.append(_paired(block, word(inner.get("id")), word(inner.get("tool_use_id"))))
     return found
 
 
@@ -221,10 +298,6 @@ def _paired(block: Block, id_: str, tool_use_id: str) -> ContentPart:
     if block.kind == "tool_result":
         return ContentPart(block, answers=tool_use_id)
     return ContentPart(block)
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 SUMMARY = "summary"

@@ -15,22 +15,18 @@ from ctxtui.transcripts.formats.claude_code import messages, system_records
 from ctxtui.transcripts.formats.claude_code.answers import Answers
 from ctxtui.transcripts.formats.claude_code.message import said
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, strictly
-from ctxtui.transcripts.formats.claude_code.request_log import sending
-from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
+from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, SOURCE, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
-from ctxtui.transcripts.joined_reader import JoinedReader
+from ctxtui.transcripts.joined import JoinedReader
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject, Piece, is_utf8, legible
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.transcripts.kit.records import Broken, FoundObject, Piece, RecordStream, is_utf8, legible
 from ctxtui.transcripts.reader import NeedsContexts, Reader
 
 if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 
 NAME: Final = SOURCE
-COMPANIONS: Final = ("{stem}/subagents/*.jsonl", "agent-*.jsonl")
-BARE: Final = "Claude Code history without any message"
 
 _SILENT: Final = frozenset(
     "file-history-snapshot attribution-snapshot last-prompt pr-link tag mode permission-mode worktree-state "
@@ -234,9 +230,9 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, found: FoundObject, agen
         case "content-replacement":
             return state.told() + system_records.replacements(state, record)
         case "cost-state" | "result" if not agent:
-            return state.told() + sending.meter(state, record, found)
+            return state.told() + messages.meter(state, record, found)
         case kind if kind in KINDS:
-            return state.told() + sending.request(state, record, found, agent)
+            return state.told() + messages.request(state, record, found, agent)
         case kind if kind in _TITLES:
             state.about.titled(record, known=record.leaf_uuid in state.threads.points)
             return []

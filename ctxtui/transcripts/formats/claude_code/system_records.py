@@ -9,23 +9,70 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from ctxtui.core import block
-from ctxtui.core.block import Item, Place
+from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import ASIDE, Event, Happened
+from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code import messages
 from ctxtui.transcripts.formats.claude_code.attachments import items_of, rendered_items
-from ctxtui.transcripts.formats.claude_code.compaction import after_compaction, after_microcompaction, kept_items
 from ctxtui.transcripts.formats.claude_code.message import client_text, error_text, leaves, said
-from ctxtui.transcripts.formats.claude_code.message_chain import CLIENT, PASSING, SAID, Point, beside
+from ctxtui.transcripts.formats.claude_code.message_chain import (
+    CLIENT,
+    PASSING,
+    SAID,
+    Point,
+    after_compaction,
+    after_microcompaction,
+    beside,
+    kept_items,
+)
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord, decode, newer, of_value
-from ctxtui.transcripts.formats.claude_code.request_log import front
-from ctxtui.transcripts.formats.claude_code.request_log.front import SNAPSHOT
-from ctxtui.transcripts.formats.claude_code.request_log.records import KINDS
+from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import KINDS
 from ctxtui.transcripts.formats.claude_code.session_info import OUTPUT, named_window, shown_window
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
-from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
-from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
+from ctxtui.transcripts.kit.fields import seconds
+from ctxtui.transcripts.kit.records import Broken, FoundObject
 from ctxtui.transcripts.reader import NeedsContexts
+
+SNAPSHOT: Final = "prompt_snapshot"
+
+
+def snapshot(state: ClaudeState, thread: ClaudeThread, told: dict[str, Json], agent: str) -> list[Event]:
+    """Take in a snapshot: the thread's calls from now on have what it says, and those before it that had the same
+    system prompt have its tools too. Where the requests themselves are on record they say it better."""
+    if state.requests(agent).store.shapes:
+        return []
+    texts = told.get("systemPrompt")
+    words = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
+    prefix, tools = told.get("cliPrefix"), told.get("tools")
+    if not words:
+        return []
+    listed = [_tool(tool) for tool in tools] if isinstance(tools, list) else []
+    prompt = "\n\n".join(words)
+    system = [*([prefix] if isinstance(prefix, str) and prefix else []), prompt]
+    items = [Item(tool, Place("tools")) for tool in listed]
+    items += [Item(block.text(text), Place("system")) for text in system]
+    old, thread.front = thread.front, state.tree.extend(ROOT, items)
+    same, thread.prompt = thread.prompt == prompt, prompt
+    thread.front_whole = isinstance(tools, list)
+    if not thread.front_whole or not same:
+        thread.partial.clear()
+        return []
+    calls, thread.partial = thread.partial, []
+    found: list[Event] = list(state.answers.put_under(calls, thread.front, old))
+    return found + state.moved(thread) if found else []
+
+
+def _tool(tool: Json) -> block.Block:
+    """A tool's definition: what a snapshot calls its schema is the whole of it, as it is sent."""
+    schema = tool.get("schema") if isinstance(tool, dict) else None
+    if isinstance(schema, dict) and "input_schema" in schema:
+        return block.make(TOOL, block.without_markers(schema))
+    if isinstance(schema, dict):
+        tool = {"input_schema" if key == "schema" else key: item for key, item in tool.items()}
+    return block.make(TOOL, tool)
+
 
 _KEY: Final = rb'"%s":\s*("[^"\\]*"|true)'
 _KEYS: Final = {
@@ -95,7 +142,7 @@ def attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Eve
     rendered = rendered_items(record.json("rendered"), kind, record.rendered_role or "")
     items = rendered or items_of(value)
     if kind == SNAPSHOT:
-        events += front.snapshot(state, thread, known, agent)
+        events += snapshot(state, thread, known, agent)
     if kind == "model" and not agent:
         identity = known.get("identity")
         state.about.window(named_window(identity.get("modelId")) if isinstance(identity, dict) else 0)

@@ -13,8 +13,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code.message_chain import Anchor, Point
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
-from ctxtui.transcripts.kit.fields import one_line
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.fields import one_line, shrunk
 
 _NAMED: Final = 3
 

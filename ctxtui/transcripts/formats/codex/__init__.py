@@ -1,5 +1,1 @@
 """Codex rollouts; also written, so that Codex resumes them."""
-
-from ctxtui.transcripts.formats.codex.reader import BARE, COMPANIONS, NAME, CodexReader, kin, sniff
-
-__all__ = ["BARE", "COMPANIONS", "NAME", "CodexReader", "kin", "sniff"]

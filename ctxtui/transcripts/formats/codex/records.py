@@ -9,6 +9,7 @@ from msgspec import Raw, Struct
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.transcripts.kit.fields import word
 
 META: Final = "session_meta"
 ITEM: Final = "response_item"
@@ -66,12 +67,12 @@ def decode(raw: bytes, clean: bool) -> list[CodexRecord]:
 def _leniently(value: dict[str, Json]) -> list[CodexRecord]:
     session, items = value.get("session"), value.get("items")
     if isinstance(session, dict) and isinstance(items, list):
-        first = CodexRecord(META, canonical.dumps(session), _word(session.get("timestamp")), True)
+        first = CodexRecord(META, canonical.dumps(session), word(session.get("timestamp")), True)
         return [first, *(record for item in items if isinstance(item, dict) for record in _leniently(item))]
-    type_, stamp, payload = _word(value.get("type")), _word(value.get("timestamp")), value.get("payload")
+    type_, stamp, payload = word(value.get("type")), word(value.get("timestamp")), value.get("payload")
     if isinstance(payload, dict) and type_:
         return [CodexRecord(type_, canonical.dumps(payload), stamp, False)]
-    kind = _bare_type(type_, _word(value.get("role")), _word(value.get("record_type")))
+    kind = _bare_type(type_, word(value.get("role")), word(value.get("record_type")))
     return [CodexRecord(kind, canonical.dumps(value), stamp, False)]
 
 
@@ -82,7 +83,3 @@ def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> 
     if type_ in TYPES:
         return f"{_OLD} {type_}"
     return ITEM if type_ or role else META
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""

@@ -1,36 +1,51 @@
-"""A Codex rollout that the client can resume, with an edited context (facts §11, §13).
+"""Rollouts that Codex resumes: its own with an edited context, and contexts of other tools (facts §11, §13).
 
 The client reads the items in the file's order, so what is dropped goes with its line, and what is put in is a line of
-its own. The new session's id stands in the first record and ends the file's name. Reports of usage tell of the context
-that was: they go where it is another one, and the last answer has what the new one is estimated at, which the client's
-meter begins with.
+its own. The new session's id stands in the first record and ends the file's name. The client's meter, and whether it
+compacts before the first prompt, go by the last count in the file: reports of usage tell of the context that was, so
+they go where it is another one, and behind the last item stands what the new one is estimated at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, Final
 
+import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtui.core.block import Item
-from ctxtui.transcripts.formats.codex.records import META
-from ctxtui.transcripts.formats.codex.resume_line import RolloutLine, Slot, lines_of, made_item, written
-from ctxtui.transcripts.formats.codex.resume_usage import Size, reported
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.records import RecordStream
+from ctxtui.core import block, canonical
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.transcripts.formats.codex import items
+from ctxtui.transcripts.formats.codex.calls import ESTIMATED_BY
+from ctxtui.transcripts.formats.codex.records import COPIED_LINES, EVENT, ITEM, META, USAGE, decode
+from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.resume import (
-    KeptBlock,
+    ONLY_THERE,
+    OWN,
+    Body,
     ResumedFile,
+    ResumeEntry,
     ResumeOrder,
-    ResumePlan,
+    TranslatedOrder,
+    Translation,
+    added,
+    edited,
     losses,
-    matched,
-    plan,
-    told,
+    source_records,
+    spliced,
+    stamp,
 )
+from ctxtui.wire.grammar import RESPONSES, join_item
+from ctxtui.wire.parts import Piece
+from ctxtui.wire.translate.turns import Losses
 
-_UNHELD = "a changed block stands in the file in another form: as recorded"
+_COUNT: Final = "token_count"
+_BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", "latest_token_usage_record"})
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -39,75 +54,28 @@ def resume(order: ResumeOrder) -> ResumedFile:
     Raises `CtxtuiError` for a rollout of the very first format.
     """
     session_id = named(next(order.ids), order.now)
-    sent = [one for one in order.sent if order.end is None or one.at is None or one.at < order.end]
-    size = Size(order.input_tokens, order.answer_tokens) if order.input_tokens is not None else None
-    made = changed(order.source, order.path, sent, session_id, order.until, size)
-    folder = f"{datetime.fromtimestamp(order.now, UTC):%Y/%m/%d}"
-    return replace(made, id=session_id, name=name_of(session_id, order.now), folder=folder)
+    made = changed(order, session_id)
+    return replace(made, id=session_id, name=name_of(session_id, order.now), folder=_folder(order.now))
 
 
-def changed(
-    source: bytes,
-    path: Sequence[Item],
-    sent: Sequence[KeptBlock],
-    session_id: str,
-    until: int = 0,
-    size: Size | None = None,
-) -> ResumedFile:
-    """`source`, a rollout, with the context `sent` instead of `path`, as the session `session_id`. `until` is the
-    1-based line that the session ends before (0: at its end), `size` what its last answer comes to (None: not known).
-    """
-    lines, lost = _read(source, until)
-    slots = [slot for line in lines for slot in line.slots]
-    places = matched(path, [slot.digests for slot in slots])
-    found = {at: slots[n] for at, (n, _) in places.items()}
-    wanted = plan(path, sent)
-    for at, item in told(enumerate(path)):
-        stands = wanted.stands.get(at)
-        if stands is not None and stands.block.digest == item.block.digest:
-            continue
-        if at in found:
-            found[at].change(places[at][1], stands.block if stands else None)
-        else:
-            lost.append(_UNHELD)
-    _put_in(wanted, found, lines)
-    first = next((n for n, line in enumerate(lines) if line.changed), None)
-    if first is not None:
-        lines = reported(lines, first, size)
-    return ResumedFile(b"".join(written(lines, session_id)), losses(lost))
-
-
-def _read(source: bytes, until: int) -> tuple[list[RolloutLine], list[str]]:
-    stream = RecordStream()
+def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
+    """The rollout of `order` as the session `session_id`."""
+    found, lost = source_records(order)
     lines: list[RolloutLine] = []
-    lost: list[str] = []
-    for piece in [*stream.feed(source), *stream.settle()]:
-        if until and piece.line >= until:
-            break
-        if isinstance(piece, FoundObject):
-            raw = source[piece.start : piece.end]
-            line = lines_of(piece.raw if piece.note or b"\n" in raw else raw, piece)
-            if line.type == META and any(one.type == META for one in lines):
-                # Forks repeat the record of what they came from; the first one counts.
-                line.slots.clear()
-            lines.append(line)
-        else:
-            lost.append(f"line {piece.line}: {piece.reason}")
-    if stream.tail is not None and not until:
-        lost.append(f"line {stream.tail.line}: {stream.tail.reason}")
-    return lines, lost
-
-
-def _put_in(wanted: ResumePlan, found: dict[int, Slot], lines: list[RolloutLine]) -> None:
-    for at, items in wanted.after.items():
-        above = found.get(at)
-        later = (found[n] for n in sorted(found) if n > at)
-        follower = next((slot for slot in later if slot is not above and not slot.removed), None)
-        values = made_item(items)
-        if follower is not None:
-            follower.before.extend(values)
-        else:
-            lines[-1].behind.extend(values)
+    for raw, piece in found:
+        line = _line_of(raw, piece)
+        if line.type == META and any(one.type == META for one in lines):
+            # Forks repeat the record of what they came from; the first one counts.
+            line.slots.clear()
+        lines.append(line)
+    edits = edited(order, [slot for line in lines for slot in line.slots], cut=order.end is not None)
+    first = next((n for n, line in enumerate(lines) if line.changed), None)
+    if edits.behind:
+        first = len(lines) if first is None else first
+        lines += [_item_line(lines[-1], value) for value in _items_of(chain(*edits.behind))]
+    if first is not None:
+        lines = _reported(lines, first, order)
+    return ResumedFile(b"".join(_written(lines, session_id)), losses([*lost, *edits.lost]))
 
 
 def name_of(session_id: str, now: float) -> str:
@@ -116,8 +84,320 @@ def name_of(session_id: str, now: float) -> str:
     return f"rollout-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
 
 
+def _folder(now: float) -> str:
+    return f"{datetime.fromtimestamp(now, UTC):%Y/%m/%d}"
+
+
 def named(random: str, now: float) -> str:
     """The id of a session that begins at `now` (Unix seconds): a UUID of version 7 with bits of the UUID `random`."""
     low = int(random.replace("-", ""), 16) & ((1 << 76) - 1) & ~(0b11 << 62)
     digits = f"{int(now * 1000) << 80 | 7 << 76 | 2 << 62 | low:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+class Slot(ResumeEntry):
+    """One item of a context in the file: its JSON, and its header and parts, which edits take out (`pieces`; none for
+    an item that is one block)."""
+
+    value: Any
+    pieces: list[Piece] = field(default_factory=list)
+
+    @property
+    def new_value(self) -> Any:
+        """Its JSON under the changes."""
+        if not self.changes:
+            return self.value
+        if not self.pieces:
+            new = self.changes[0]
+            return new.value() if new is not None else None
+        head, *parts = self.pieces
+        role = str(head[1].get("role"))
+        new_parts = {n: (one.kind, _spelled(one.value(), role)) if one else None for n, one in self.changes.items()}
+        left = [one for n, part in enumerate(parts) if (one := new_parts.get(n, part)) is not None]
+        value = join_item([head, *left])
+        notes = value.get(items.PASSTHROUGH)
+        if not isinstance(notes, dict):
+            return value
+        # What the client says of each part goes with it (facts §13).
+        stays = [new_parts.get(n, part) is not None for n, part in enumerate(parts)]
+        of_parts = {
+            key: [one for one, kept in zip(note, stays, strict=True) if kept]
+            for key, note in notes.items()
+            if key.startswith("content_item_") and isinstance(note, list) and len(note) == len(stays)
+        }
+        return {**value, items.PASSTHROUGH: {**notes, **of_parts}}
+
+
+class RolloutLine(Struct, kw_only=True):
+    """One line: its bytes, its type, the items it holds (a compaction holds many), and the `kind` of event it is."""
+
+    raw: bytes
+    type: str
+    timestamp: str
+    slots: list[Slot] = field(default_factory=list)
+    bare: bool = False
+    kind: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether an edit touches the line or puts something in beside it."""
+        return any(slot.touched or slot.before for slot in self.slots)
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """What it says, without the line's own members."""
+        value: dict[str, Any] = canonical.loads(self.raw)
+        payload = value if self.bare else value.get("payload")
+        return payload if isinstance(payload, dict) else {}
+
+    def written(self, value: Any) -> bytes:
+        """The line with `value` for what it says."""
+        new = canonical.dumps(value)
+        return new if self.bare else spliced(self.raw, {"payload": new})
+
+
+def _line_of(raw: bytes, piece: FoundObject) -> RolloutLine:
+    """The line `raw`. Raises `CtxtuiError` where it holds a whole session, as the first rollouts did."""
+    records = decode(piece.raw, False)
+    if len(records) != 1:
+        raise CtxtuiError(
+            "a rollout of the first format, which no client resumes",
+            place=f"line {piece.line}",
+            way_out="export it as a request body instead",
+        )
+    (record,) = records
+    payload = record.value()
+    kind = payload.get("type") if record.type == EVENT else None
+    return RolloutLine(
+        raw=raw,
+        type=record.type,
+        timestamp=record.timestamp,
+        slots=list(_slots(record.type, payload)),
+        bare=record.payload == piece.raw,
+        kind=kind if isinstance(kind, str) else "",
+    )
+
+
+def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
+    if type_ == ITEM:
+        yield _slot(payload)
+    elif type_ == "compacted":
+        replacement = payload.get("replacement_history")
+        if isinstance(replacement, list):
+            yield from map(_slot, replacement)
+        elif isinstance(payload.get("message"), str):
+            yield _text_slot(payload["message"])
+    elif type_ == META:
+        base = payload.get("base_instructions")
+        words = base.get("text") if isinstance(base, dict) else base
+        if isinstance(words, str) and words:
+            yield _text_slot(words)
+
+
+def _slot(value: Any) -> Slot:
+    found = [item.block for item in items.of_value(value).items]
+    digests = [one.digest for one in found if one.kind != HEADER]
+    pieces = [(one.kind, one.value()) for one in found] if found and found[0].kind == HEADER else []
+    return Slot(value=value, digests=digests, pieces=pieces, ends=bool(digests))
+
+
+def _text_slot(words: str) -> Slot:
+    return Slot(value=words, digests=[block.text(words).digest])
+
+
+def _items_of(new: Iterable[Item]) -> list[Any]:
+    """The items that new blocks make: texts as messages of their role, everything else as it is."""
+    made: list[Any] = []
+    for item in new:
+        value, role = item.block.value(), item.place.role
+        if item.block.kind in ("text", "input_text", "output_text", "input_image", "image"):
+            value = {"type": "message", "role": role, "content": [_spelled(value, role)]}
+        made.append(value)
+    return made
+
+
+def _spelled(part: Any, role: str) -> Any:
+    """A text as the Responses API spells it."""
+    if isinstance(part, dict) and part.get("type") == "text":
+        return {**part, "type": "output_text" if role == "assistant" else "input_text"}
+    return part
+
+
+def _written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
+    """The lines of the new rollout, each with its line end; its id is `session_id`.
+
+    Where the client numbers its lines (facts §13), they are numbered anew: it refuses a file with a gap.
+    """
+    made = list(_lines(lines, session_id))
+    about = next((n for n, line in enumerate(made) if decode(line, False)[0].type == META), None)
+    if about is not None:
+        made[about] = _copied(made[about], len(made))
+    first = _number(made[0]) if made else None
+    for n, line in enumerate(made):
+        yield line if first is None else _numbered(line, first + n)
+
+
+def _copied(line: bytes, lines: int) -> bytes:
+    """The `line` about the session, which says that so many lines are copied from another one."""
+    record, count = decode(line, False)[0], str(lines).encode()
+    own = record.payload
+    payload = spliced(own, {COPIED_LINES: count}) if COPIED_LINES in record.value() else added(own, COPIED_LINES, count)
+    return payload if own == line else spliced(line, {"payload": payload})
+
+
+class _Ordinal(msgspec.Struct):
+    ordinal: int | None = None
+
+
+_ordinal: Final = msgspec.json.Decoder(_Ordinal)
+
+
+def _number(line: bytes) -> int | None:
+    """The number that the client gave a line; None where it gave none."""
+    try:
+        return _ordinal.decode(line).ordinal
+    except msgspec.MsgspecError:
+        return None
+
+
+def _numbered(line: bytes, number: int) -> bytes:
+    own = _number(line)
+    if own == number:
+        return line
+    if own is not None:
+        return spliced(line, {"ordinal": str(number).encode()})
+    value = canonical.loads(line)
+    return canonical.dumps({"timestamp": value.pop("timestamp", ""), "ordinal": number, **value}) + b"\n"
+
+
+def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
+    old = next((line.payload.get("id") for line in lines if line.type == META), None)
+    is_named = False
+    for line in lines:
+        if line.type == ITEM:
+            for slot in line.slots:
+                yield from (_item_line(line, value).raw + b"\n" for value in _items_of(chain(*slot.before)))
+                if not slot.removed:
+                    yield (line.written(slot.new_value) if slot.changes else line.raw) + b"\n"
+        elif line.type == META and (not is_named or line.payload.get("id") == old):
+            # From 0.137 on the client repeats its own record with every turn.
+            is_named = True
+            yield _named(line, session_id) + b"\n"
+        else:
+            yield (_compacted(line) if line.changed else line.raw) + b"\n"
+
+
+def _item_line(near: RolloutLine, value: Any) -> RolloutLine:
+    item = {"timestamp": near.timestamp, "type": ITEM, "payload": value}
+    raw = canonical.dumps(value if near.bare else item)
+    return RolloutLine(raw=raw, type=ITEM, timestamp=near.timestamp, slots=[Slot(value=value)], bare=near.bare)
+
+
+def _named(line: RolloutLine, session_id: str) -> bytes:
+    payload = line.payload
+    new: dict[str, Any] = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
+    for slot in line.slots:
+        if slot.touched:
+            base, text = payload.get("base_instructions"), _text(slot.new_value)
+            new["base_instructions"] = {**base, "text": text} if isinstance(base, dict) else text
+    return line.written({**payload, **new})
+
+
+def _compacted(line: RolloutLine) -> bytes:
+    # What the client notes beside the history tells of the one that was (facts §13).
+    payload = {key: value for key, value in line.payload.items() if key not in _BESIDE}
+    if not isinstance(payload.get("replacement_history"), list):
+        return line.written({**payload, "message": _text(line.slots[0].new_value)})
+    history: list[Any] = []
+    for slot in line.slots:
+        history += [*_items_of(chain(*slot.before)), *([] if slot.removed else [slot.new_value])]
+    return line.written({**payload, "replacement_history": history})
+
+
+def _text(value: Any) -> str:
+    return str(value.get("text") or "") if isinstance(value, dict) else str(value or "")
+
+
+def _reported(lines: Sequence[RolloutLine], first: int, order: ResumeOrder) -> list[RolloutLine]:
+    """`lines` without reports of usage from the 0-based line `first` on, where the context is another one, and with one
+    of the new size behind the last item where that is known."""
+    kept = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
+    if order.input_tokens is None:
+        return kept
+    at = max((n for n, one in enumerate(kept, 1) if one.slots), default=len(kept))
+    last = {
+        "input_tokens": order.input_tokens,
+        "cached_input_tokens": 0,
+        "output_tokens": order.answer_tokens,
+        "reasoning_output_tokens": 0,
+        "total_tokens": order.input_tokens + order.answer_tokens,
+    }
+    # The new session has used nothing yet.
+    usage = {"total_token_usage": dict.fromkeys(last, 0), "last_token_usage": last}
+    info = {**usage, "model_context_window": _window(lines), ESTIMATED_BY: "ctxtui"}
+    when = kept[at - 1].timestamp
+    payload = {"type": _COUNT, "info": info, "rate_limits": None}
+    made = canonical.dumps({"timestamp": when, "type": EVENT, "payload": payload})
+    return [*kept[:at], RolloutLine(raw=made, type=EVENT, timestamp=when, kind=_COUNT), *kept[at:]]
+
+
+def _window(lines: Sequence[RolloutLine]) -> int | None:
+    """The window that the last count or turn told."""
+    for line in reversed(lines):
+        if line.type == EVENT:
+            info = line.payload.get("info")
+            window = (info if isinstance(info, dict) else line.payload).get("model_context_window")
+            if isinstance(window, int):
+                return window
+    return None
+
+
+_VERSION: Final = "0.171.0"
+"""The version whose records new sessions have (facts §13)."""
+_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "message": ("type", "role", "content"),
+    "function_call": ("type", "name", "namespace", "arguments", "call_id"),
+    "function_call_output": ("type", "call_id", "output"),
+    "custom_tool_call": ("type", "name", "namespace", "input", "call_id"),
+    "custom_tool_call_output": ("type", "call_id", "output"),
+}
+"""Items that the client resumes with, and their members that hold in another session."""
+_EVENTS: Final = {"user": "user_message", "assistant": "agent_message"}
+
+
+def _translatable(body: Body, losses: Losses) -> Body:
+    kept: list[Body] = []
+    for item in body.get("input", []):
+        members = _ITEMS.get(str(item.get("type", "message")))
+        if members is None:
+            losses.note(f"{item['type']}{ONLY_THERE}")
+            continue
+        made = {"type": "message", **{key: item[key] for key in members if key in item}}
+        if made["type"] == "message" and isinstance(made["content"], str):
+            made["content"] = [_spelled({"type": "text", "text": made["content"]}, made["role"])]
+        kept.append(made)
+    if body.get("instructions") or body.get("tools"):
+        losses.note(OWN)
+    return {"model": body["model"], "input": kept}
+
+
+def _translated(order: TranslatedOrder) -> ResumedFile:
+    session_id, when = named(next(order.ids), order.now), stamp(order.now)
+    meta: Body = {"id": session_id, "timestamp": when, "cwd": order.cwd or "/", "originator": "ctxtui"}
+    meta |= {"cli_version": _VERSION, "source": "cli", "model_provider": "openai"}
+    lines: list[tuple[str, Body]] = [("session_meta", meta)]
+    for item in order.body["input"]:
+        lines.append(("response_item", item))
+        words = "\n".join(part["text"] for part in item.get("content", []) if part.get("text"))
+        if item["type"] == "message" and item["role"] in _EVENTS and words:
+            # The client draws the conversation from these, and goes on from the items.
+            lines.append(("event_msg", {"type": _EVENTS[item["role"]], "message": words}))
+    meta[COPIED_LINES] = len(lines)
+    data = b"".join(
+        canonical.dumps({"timestamp": when, "type": type_, "payload": payload}) + b"\n" for type_, payload in lines
+    )
+    return ResumedFile(data, (), session_id, name_of(session_id, order.now), _folder(order.now))
+
+
+TRANSLATION: Final = Translation(RESPONSES, _translatable, _translated)
+"""For any recording's context."""

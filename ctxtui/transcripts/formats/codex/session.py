@@ -4,27 +4,112 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.core import block
-from ctxtui.core.block import Item, Place
+from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, ThreadSeen, TipMoved
+from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
-from ctxtui.transcripts.formats.codex.calls import Calls
-from ctxtui.transcripts.formats.codex.history import History
-from ctxtui.transcripts.formats.codex.records import COPIED_LINES, ITEM, UNSENT, CodexRecord
-from ctxtui.transcripts.formats.codex.usage import Counts, counts_of, record_of
-from ctxtui.transcripts.kit.fields import count, one_line, plain
+from ctxtui.transcripts.formats.codex.calls import Calls, Counts, counts_of, record_of
+from ctxtui.transcripts.formats.codex.records import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import count, one_line, plain, seconds, word
 from ctxtui.transcripts.kit.quota import in_rate_limits
-from ctxtui.transcripts.kit.record_pieces import Broken, FoundObject
-from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.kit.records import Broken, FoundObject, Piece, RecordStream
+
+SYSTEM = Place("system")
+_KEPT_ROLES = frozenset({"user", "developer", "system"})
+
+
+class History(Struct):
+    """The context so far: `head` in `tree`. `turns` are the contexts before each thing a person said."""
+
+    tree: Tree
+    head: int = ROOT
+    turns: list[int] = field(default_factory=list)
+    _instructions: list[Item] = field(default_factory=list)
+    _as_item: bool = False
+    _expects_item: bool = False
+
+    def instruct(self, text: str) -> None:
+        """The base instructions stand before everything, unless an item of the history has them."""
+        if not self._instructions and text and not self._as_item:
+            self._instructions = [Item(block.text(text), SYSTEM)]
+            self.head = self.tree.extend(self.head, self._instructions)
+
+    def expect_item(self) -> None:
+        """The client is one that sends base instructions as an item: where none came before the model spoke, it did not
+        know the model and sent others than those of `session_meta`, which are in no record (facts §13)."""
+        self._expects_item = True
+
+    def _instructed_by_item(self) -> None:
+        """An item holds the base instructions, or none that are known: what `session_meta` said of them is no part of
+        the request."""
+        self._as_item = True
+        if not self._instructions:
+            return
+        first = self.tree.extend(ROOT, self._instructions)
+        self._instructions = []
+        if not self.tree.holds(self.head, first):
+            return
+        moved = {first: ROOT}
+        for node in self.tree.path(self.head, first):
+            here = self.tree[node]
+            moved[node] = self.tree.child(moved[here.parent], here.block, here.place)
+        self.head = moved[self.head]
+        self.turns = [moved.get(turn, turn) for turn in self.turns]
+
+    def add(self, said: items.CodexMessage) -> int:
+        """Append an item; gives the context before it."""
+        if not self._as_item and (said.base or (said.by_model and self._expects_item)):
+            self._instructed_by_item()
+        before = self.head
+        if said.asks:
+            self.turns.append(before)
+        self.head = self.tree.extend(before, said.items)
+        return before
+
+    def compact(self, payload: dict[str, Json]) -> None:
+        """What a compaction leaves: its replacement history, or (old files) what was said before, and the summary."""
+        replacement, summary = payload.get("replacement_history"), payload.get("message")
+        new: Iterable[Item]
+        if isinstance(replacement, list):
+            found = [items.of_value(value) for value in replacement]
+            if any(one.base for one in found):
+                self._instructed_by_item()
+            new = [item for one in found for item in one.items]
+        else:
+            new = self._asked()
+            if isinstance(summary, str) and summary:
+                place = Place("messages", "user", items.SUMMARY)
+                new = [*new, Item(block.header("user"), place), Item(block.text(summary), place)]
+        self.turns.clear()
+        self.head = self.tree.extend(ROOT, [*self._instructions, *new])
+
+    def _asked(self) -> list[Item]:
+        found, keeping = [], False
+        for item in self.tree.items(self.head):
+            if item.block.kind == HEADER:
+                keeping = item.place.role in _KEPT_ROLES
+            if keeping and item.place.role in _KEPT_ROLES and item.place.section == "messages":
+                found.append(item)
+        return found
+
+    def take_back(self, turns: int) -> None:
+        """Forget the last `turns` user turns."""
+        if turns > 0 and self.turns:
+            self.head = self.turns[-min(turns, len(self.turns))]
+            del self.turns[-turns:]
+
 
 NAME: Final = "codex"
 
@@ -74,7 +159,7 @@ class CodexSession:
                 return self._counted(record_of(record.value()), record, found)
         if record.type in UNSENT:
             state = record.value().get("state")
-            if isinstance(state, dict) and _word(state.get("model_catalog")):
+            if isinstance(state, dict) and word(state.get("model_catalog")):
                 self._history.expect_item()
             return []
         self.other[record.type or "no type"] += 1
@@ -112,35 +197,35 @@ class CodexSession:
         agent = source.get("subagent") if isinstance(source, dict) else None
         spawn = agent.get("thread_spawn") if isinstance(agent, dict) else None
         told = {**spawn, **meta} if isinstance(spawn, dict) else meta
-        self.thread = self._calls.thread = _word(meta.get("id")) or self.thread
-        path = _word(told.get("agent_path")) or (_word(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
-        label = path.removeprefix("/root/") or _word(told.get("agent_nickname"))
-        parent = _word(told.get("parent_thread_id"))
+        self.thread = self._calls.thread = word(meta.get("id")) or self.thread
+        path = word(told.get("agent_path")) or (word(spawn.get("agent_path")) if isinstance(spawn, dict) else "")
+        label = path.removeprefix("/root/") or word(told.get("agent_nickname"))
+        parent = word(told.get("parent_thread_id"))
         return [ThreadSeen(self.thread, label, parent if parent and parent != self._main.id else MAIN)]
 
     def _meta(self, meta: dict[str, Json]) -> list[Event]:
-        id_ = _word(meta.get("id")) or _word(meta.get("session_id"))
+        id_ = word(meta.get("id")) or word(meta.get("session_id"))
         if self._about.id:
             # Forks repeat the record of what they came from; the first names the file.
             # The client repeats its own with every turn (facts §13), so that alone is no restart; another version of
             # the client may send other tools.
             if id_ != self._about.id and not self._calls.last:
                 self._calls.root = id_
-            version = _word(meta.get("cli_version"))
+            version = word(meta.get("cli_version"))
             if id_ == self._about.id and version and version != self._about.version:
                 self._calls.begin(EpochStart.CLIENT)
                 return self._describe(version=version)
             return []
-        self._calls.root = _word(meta.get("forked_from_id")) or id_
-        self._calls.provider = _word(meta.get("model_provider")) or self._calls.provider
+        self._calls.root = word(meta.get("forked_from_id")) or id_
+        self._calls.provider = word(meta.get("model_provider")) or self._calls.provider
         self._calls.copied_lines = count(meta.get(COPIED_LINES))
         base = meta.get("base_instructions")
-        self._history.instruct(_word(base.get("text") if isinstance(base, dict) else base))
+        self._history.instruct(word(base.get("text") if isinstance(base, dict) else base))
         told = self._describe(
             id=id_,
-            cwd=plain(_word(meta.get("cwd"))),
-            client=_word(meta.get("originator")),
-            version=_word(meta.get("cli_version")),
+            cwd=plain(word(meta.get("cwd"))),
+            client=word(meta.get("originator")),
+            version=word(meta.get("cli_version")),
         )
         return [*self._began(meta), *told, *self._moved()]
 
@@ -150,8 +235,8 @@ class CodexSession:
         return self._about.id
 
     def _turn_context(self, context: dict[str, Json]) -> None:
-        self._calls.model = _word(context.get("model")) or self._calls.model
-        self._calls.effort = _word(context.get("effort"))
+        self._calls.model = word(context.get("model")) or self._calls.model
+        self._calls.effort = word(context.get("effort"))
 
     def _item(self, record: CodexRecord, found: FoundObject) -> list[Event]:
         said, calls = items.said(record.payload, record.clean), self._calls
@@ -176,7 +261,7 @@ class CodexSession:
         try:
             kind = _event.decode(record.payload).type or ""
         except msgspec.MsgspecError:
-            kind = _word(record.value().get("type"))
+            kind = word(record.value().get("type"))
         if kind == "token_count":
             told = record.value()
             quotas = in_rate_limits(told.get("rate_limits"), seconds(record.timestamp))
@@ -200,12 +285,12 @@ class CodexSession:
         return []
 
     def _happened(self, kind: str, record: CodexRecord, key: str) -> Happened:
-        words = plain(_word(record.value().get(key))) or kind
+        words = plain(word(record.value().get(key))) or kind
         return Happened(kind, words, self.thread, seconds(record.timestamp), self._calls.last)
 
     def _compacted(self, payload: dict[str, Json]) -> list[Event]:
-        summary = _word(payload.get("message"))
-        response = _word(payload.get("compaction_response_id"))
+        summary = word(payload.get("message"))
+        response = word(payload.get("compaction_response_id"))
 
         def says(call: Call) -> bool:
             if call.response_head == call.sent_head:
@@ -230,5 +315,87 @@ class CodexSession:
         return [*self._describe(window=counts.window), *self._seen(*calls)]
 
 
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""
+"""Subagents have rollouts of their own in the folder of the day, among those of other sessions: see `kin`."""
+
+_IDS: Final = {
+    name: re.compile(rb'"' + name.encode() + rb'"\s*:\s*"([^"\\]{8,})"')
+    for name in ("id", "session_id", "parent_thread_id")
+}
+
+
+def kin(head: bytes, other: bytes) -> bool:
+    """Whether a rollout that begins with `other` is that of a subagent of the session of one that begins with `head`
+    (facts §13)."""
+    own, its = _ids(head), _ids(other)
+    if not own["id"] or its["id"] == own["id"]:
+        return False
+    return own["id"] in (its["session_id"], its["parent_thread_id"])
+
+
+def _ids(head: bytes) -> dict[str, bytes]:
+    line = head.partition(b"\n")[0]
+    found = {name: pattern.search(line) for name, pattern in _IDS.items()} if b"session_meta" in line else {}
+    return {name: match.group(1) if (match := found.get(name)) else b"" for name in _IDS}
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a Codex rollout."""
+    found = file_head.records(head, 20)
+    if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in found):
+        return 0.97
+    first = found[0] if found else {}
+    if isinstance(first.get("session"), dict) and isinstance(first.get("items"), list):
+        return 0.9
+    if any("record_type" in r for r in found[:3]):
+        return 0.9
+    bare = {"id", "timestamp"} <= first.keys() and "role" not in first and "type" not in first
+    return 0.85 if bare and {"instructions", "git"} & first.keys() else 0.0
+
+
+class CodexReader:
+    """Reads one rollout, the main one of its session or a subagent's: `part` gives a reader for such a file `name`."""
+
+    def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
+        self._stream = RecordStream()
+        self._session = CodexSession(tree, main, name)
+        self._name = name
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end of the bytes so far."""
+        tail = self._stream.tail
+        return None if tail is None else self._named(tail)
+
+    @property
+    def other(self) -> Counter[str]:
+        """Records of unknown types, which put nothing before the model, by type."""
+        return self._session.other
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes."""
+        return self._take(self._stream.feed(data))
+
+    def settle(self) -> list[Event]:
+        """Take a last record without its line end."""
+        return self._take(self._stream.settle())
+
+    def part(self, name: str) -> CodexReader:
+        """The reader for the subagent's file `name`."""
+        return CodexReader(self._session.tree, self._session, name)
+
+    def _named(self, skipped: Skipped) -> Skipped:
+        return Skipped(skipped.line, f"{self._name}: {skipped.reason}") if self._name else skipped
+
+    def _take(self, pieces: list[Piece]) -> list[Event]:
+        events: list[Event] = []
+        for piece in pieces:
+            if isinstance(piece, FoundObject):
+                if piece.note:
+                    events.append(self._named(Skipped(piece.line, piece.note)))
+                for record in decode(piece.raw, piece.clean is True):
+                    events += self._session.take(record, piece)
+            else:
+                events.append(self._named(Skipped(piece.line, piece.reason)))
+                if isinstance(piece, Broken):
+                    events += self._session.broken(piece)
+        return events

@@ -9,8 +9,7 @@ from msgspec.structs import fields
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import QuotaReport, Usage
-from ctxtui.transcripts.kit.fields import money
-from ctxtui.transcripts.kit.timestamps import LAST
+from ctxtui.transcripts.kit.fields import LAST, money
 from ctxtui.wire.codec.check_skeleton import check
 from ctxtui.wire.grammar import GRAMMARS
 

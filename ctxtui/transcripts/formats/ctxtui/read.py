@@ -18,7 +18,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, call_of, quota_of, time_of
 from ctxtui.transcripts.formats.ctxtui.write import name_of
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.lines import LineBuffer, TextLine
+from ctxtui.transcripts.kit.records import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 
 _BOM: Final = b"\xef\xbb\xbf"

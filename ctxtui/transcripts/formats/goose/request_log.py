@@ -12,13 +12,13 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.goose.parts import part_of
+from ctxtui.transcripts.formats.goose.database import part_of
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, moment, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.linewise import LinesReader
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "goose request log"
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Skipped
 from ctxtui.transcripts.kit.fields import obj
-from ctxtui.transcripts.kit.whole_file import value_of
+from ctxtui.transcripts.kit.readers import value_of
 
 LARGEST: Final = 500_000_000
 """Bytes that a member may unpack to."""

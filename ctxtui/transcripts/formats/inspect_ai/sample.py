@@ -2,26 +2,122 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtui.core import block as blocks
 from ctxtui.core import canonical
+from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.session import MAIN, Event, Happened, Outcome, ThreadSeen
+from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.formats.inspect_ai import messages
+from ctxtui.transcripts.formats.inspect_ai import archive
+from ctxtui.transcripts.kit import chat_messages, file_head, plain_messages
 from ctxtui.transcripts.kit.conversations import Conversation, Conversations
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.outcomes import words
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.readers import WholeReader, value_of
+from ctxtui.transcripts.kit.tasks import words
+
+DEEPEST: Final = 100
+"""Levels of an event in which attachments are looked for: no log nests them deeper."""
+
+_ATTACHMENT: Final = re.compile(r"attachment://([0-9a-f]{16,64})")
+
+
+def resolved(value: Json, attachments: dict[str, Json], depth: int = DEEPEST) -> Json:
+    """`value` with every ``attachment://`` replaced by what it stands for, `depth` levels down."""
+    if not attachments or depth == 0:
+        return value
+    if isinstance(value, str):
+        if "attachment://" not in value:
+            return value
+        return _ATTACHMENT.sub(lambda m: word(attachments.get(m.group(1))) or m.group(), value)
+    if isinstance(value, list):
+        return [resolved(item, attachments, depth - 1) for item in value]
+    if isinstance(value, dict):
+        return {key: resolved(item, attachments, depth - 1) for key, item in value.items()}
+    return value
+
+
+def drawn_messages(refs: Json, pool: list[Json]) -> list[Json]:
+    """The entries of `pool` that `refs` name: indices, or ranges (start, end exclusive)."""
+    found: list[Json] = []
+    for ref in listed(refs):
+        if isinstance(ref, int):
+            found += pool[ref : ref + 1] if ref >= 0 else []
+        elif isinstance(ref, list) and len(ref) == 2:
+            found += pool[max(0, count(ref[0])) : count(ref[1])]
+    return found
+
+
+def items(message: Json, path: str = "$") -> list[Item]:
+    """The items of one message."""
+    held = obj(message)
+    content = held.get("content")
+    sent: dict[str, Json] = {"role": held.get("role")}
+    sent["content"] = content if isinstance(content, str) else [_part(part) for part in listed(content)]
+    if held.get("role") == "tool":
+        error = word(obj(held.get("error")).get("message"))
+        sent |= {"tool_call_id": held.get("tool_call_id"), "name": held.get("function")}
+        sent["content"] = sent["content"] or error
+    calls = [_drawn_call(call) for call in objects(held.get("tool_calls"))]
+    return chat_messages.items({**sent, "tool_calls": calls} if calls else sent, path)
+
+
+def _drawn_call(call: dict[str, Json]) -> Json:
+    given = call.get("arguments")
+    text = given if isinstance(given, str) else canonical.text_of(given if given is not None else {})
+    function = {"name": call.get("function"), "arguments": text}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _part(part: Json) -> Json:
+    held = obj(part)
+    match held.get("type"):
+        case "reasoning":
+            words = word(held.get("reasoning"))
+            if held.get("redacted") is True:
+                return {"type": "redacted_thinking", "data": words}
+            return plain_messages.thinking(words, held.get("signature"))
+        case "image":
+            return {"type": "image_url", "image_url": {"url": held.get("image"), "detail": held.get("detail")}}
+    return part
+
+
+def tools(listed_tools: Json) -> list[Item]:
+    """The items of the tools that a model was offered."""
+    return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(listed_tools)]
+
+
+def usage(report: Json) -> Usage | None:
+    """Usage as Inspect notes it. Whether the input includes what the cache held differs between its providers and
+    versions; the total tells."""
+    held = obj(report)
+    if "input_tokens" not in held and "output_tokens" not in held:
+        return None
+    given, output = count(held.get("input_tokens")), count(held.get("output_tokens"))
+    read, written = count(held.get("input_tokens_cache_read")), count(held.get("input_tokens_cache_write"))
+    total = count(held.get("total_tokens"))
+    apart = total >= given + output + read + written > given + output or read + written > given
+    return Usage(
+        fresh=given if apart else given - read - written,
+        cache_read=read,
+        write_5m=written,
+        output=output,
+        reasoning=count(held.get("reasoning_tokens")),
+        has_cache="input_tokens_cache_read" in held,
+        cost=money(held.get("total_cost")),
+    )
 
 
 class SharedParts(Struct, frozen=True):
@@ -59,7 +155,7 @@ class SampleReader:
     def _event(self, event: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         kind = event.get("event")
         if kind == "model":
-            yield from self._model(messages.resolved(event, kept.attachments), kept)
+            yield from self._model(resolved(event, kept.attachments), kept)
         elif kind == "compaction" and self._first is not None:
             detail = shrunk(count(event.get("tokens_before")), count(event.get("tokens_after")), "inspect")
             self._first.restart = EpochStart.COMPACTION, detail
@@ -70,16 +166,14 @@ class SampleReader:
         decoded = self._decoded(event, kept)
         output = obj(event.get("output"))
         if decoded is None:
-            said = listed(event.get("input")) or messages.resolved(drawn(event, kept), kept.attachments)
-            asked = [*messages.tools(event.get("tools")), *(i for m in said for i in messages.items(m))]
+            said = listed(event.get("input")) or resolved(drawn(event, kept), kept.attachments)
+            asked = [*tools(event.get("tools")), *(i for m in said for i in items(m))]
         else:
             asked = list(decoded.items)
         thread = self._threads.find(asked, scope=self._name)
         self._first = self._first or thread
         answer = decoded.response.items if decoded else ()
-        answer = (
-            answer or tuple(messages.items(at(output, "choices", 0, "message"))) if output.get("choices") else answer
-        )
+        answer = answer or tuple(items(at(output, "choices", 0, "message"))) if output.get("choices") else answer
         yield from self._threads.take(asked, answer, _call(event, output, decoded), thread)
 
     def _decoded(self, event: dict[str, Json], kept: SharedParts) -> Decoded | None:
@@ -87,9 +181,7 @@ class SampleReader:
         call = obj(event.get("call"))
         asked = dict(obj(call.get("request")))
         if call.get("call_refs") is not None and word(call.get("call_key")):
-            asked[word(call["call_key"])] = messages.resolved(
-                messages.drawn(call["call_refs"], kept.calls), kept.attachments
-            )
+            asked[word(call["call_key"])] = resolved(drawn_messages(call["call_refs"], kept.calls), kept.attachments)
         if not asked:
             return None
         body = {key: item for key, item in asked.items() if item is not None}
@@ -102,19 +194,19 @@ class SampleReader:
     def _told(self, sample: dict[str, Json], kept: SharedParts) -> Iterator[Event]:
         """Calls from the messages alone: only the last one's usage is known, and the sum."""
         dialogue = Dialogue(self._tree, self._name, self._ids)
-        said = objects(messages.resolved(sample.get("messages"), kept.attachments))
+        said = objects(resolved(sample.get("messages"), kept.attachments))
         output = obj(sample.get("output"))
         made = [m for m in said if m.get("role") == "assistant" and m.get("source", "generate") == "generate"]
         for message in said:
             if not any(message is one for one in made):
-                dialogue.say(messages.items(message))
+                dialogue.say(items(message))
                 continue
             known = _call({}, output, None) if message is made[-1] else Call("", "", model=word(message.get("model")))
-            yield dialogue.answer(messages.items(message), known)
+            yield dialogue.answer(items(message), known)
         yield dialogue.tip()
-        spent = [used for r in obj(sample.get("model_usage")).values() if (used := messages.usage(r)) is not None]
+        spent = [used for r in obj(sample.get("model_usage")).values() if (used := usage(r)) is not None]
         if len(made) > 1 and spent:
-            yield from self._rest(spent, messages.usage(output.get("usage")), dialogue.unreported)
+            yield from self._rest(spent, usage(output.get("usage")), dialogue.unreported)
 
     def _rest(self, spent: list[Usage], last: Usage | None, of: list[Call]) -> Iterator[Event]:
         whole = spent[0]
@@ -139,7 +231,7 @@ class SampleReader:
 
 def drawn(event: dict[str, Json], kept: SharedParts) -> list[Json]:
     """The messages that an event names by their places in the pool."""
-    return messages.drawn(event.get("input_refs"), kept.pool)
+    return drawn_messages(event.get("input_refs"), kept.pool)
 
 
 def _address(model: str) -> str:
@@ -161,9 +253,71 @@ def _call(event: dict[str, Json], output: dict[str, Json], decoded: Decoded | No
         started=moment(event.get("timestamp")),
         ended=moment(event.get("completed")),
         fidelity=Fidelity.WIRE if decoded else Fidelity.TRANSCRIPT,
-        usage=(response.usage if response else None) or messages.usage(output.get("usage")),
+        usage=(response.usage if response else None) or usage(output.get("usage")),
         stop_reason=word(at(output, "choices", 0, "stop_reason")),
         error=word(event.get("error")) or word(output.get("error")),
         skeleton=decoded.skeleton if decoded else None,
         extra={key: event[key] for key in ("role", "cache", "retries") if event.get(key)},
     )
+
+
+NAME: Final = "inspect"
+_ZIP: Final = b"PK\x03\x04"
+_INSIDE: Final = (b"_journal/start.json", b"samples/", b"header.json")
+_SAMPLE: Final = frozenset({"epoch", "target", "messages"})
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins a log."""
+    if head.startswith(_ZIP):
+        return 0.9 if any(word_ in head[:4096] for word_ in _INSIDE) else 0.5 if name.endswith(".eval") else 0.0
+    first = next(iter(file_head.values(head)), None)
+    if not isinstance(first, dict):
+        return 0.0
+    told = obj(first.get("eval"))
+    if "task" in told or ("status" in first and "eval" in first):
+        return 0.95
+    return 0.85 if first.keys() >= _SAMPLE else 0.0
+
+
+def reader(tree: Tree) -> WholeReader:
+    """A reader of one log."""
+    return WholeReader(tree, _parse)
+
+
+def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
+    if data.startswith(_ZIP):
+        log, skipped = archive.read(data)
+        return [*_log(log, tree), *skipped], None
+    value, tail = value_of(data)
+    return list(_log(obj(value), tree)), tail
+
+
+def _log(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
+    told = obj(log.get("eval"))
+    title = word(told.get("task"))
+    packages = obj(told.get("packages"))
+    yield Described(
+        word(told.get("run_id")), title, NAME, client="inspect_ai", version=word(packages.get("inspect_ai"))
+    )
+    ids, threads = Ids(), Conversations(tree)
+    samples = listed(log.get("samples")) if "samples" in log else [log] if log.keys() >= _SAMPLE else []
+    used: dict[str, int] = {}
+    for n, sample in enumerate(samples):
+        if not isinstance(sample, dict):
+            yield Skipped(1, f"a sample that is no object @ $.samples[{n}]")
+            continue
+        label = f"sample {words(sample.get('id'))} epoch {words(sample.get('epoch'))}"
+        used[label] = used.get(label, 0) + 1
+        name = label if used[label] == 1 else f"{label} ({used[label]})"
+        yield from SampleReader(tree, threads, ids, name if n else MAIN, name).read(sample)
+    yield from threads.settle()
+    yield from _results(log)
+
+
+def _results(log: dict[str, Json]) -> Iterator[Event]:
+    if word(log.get("status")):
+        yield Outcome("status", word(log["status"]))
+    for score in objects(at(log, "results", "scores")):
+        for name, metric in obj(score.get("metrics")).items():
+            yield Outcome(f"{word(score.get('name'))} {name}".strip(), words(obj(metric).get("value", metric)))

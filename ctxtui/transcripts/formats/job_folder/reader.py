@@ -16,8 +16,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import more, spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import listed, obj, word
-from ctxtui.transcripts.kit.rows import JOB
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import JOB, json_reader
 
 NAME: Final = "job folder"
 _FILE: Final = re.compile(r"(\d+)-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")

@@ -9,17 +9,79 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.call import MAKER
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.opencode import version_2
+from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, Talk
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, word
-from ctxtui.transcripts.kit.rows import Row, Tables, decoded, rows_reader, tables_in
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
+from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
+
+SESSIONS: Final = "session_v2"
+MESSAGES: Final = "session_message"
+
+
+def message_of(row: Row) -> OpenCodeMessage | None:
+    """The message of a row of `MESSAGES`; None for one that no model reads (a switch of agent or model)."""
+    data, kind = obj(decoded(row.get("data"))), word(row.get("type"))
+    info: dict[str, Json] = {"id": row.get("id"), "time": data.get("time"), "role": "user"}
+    match kind:
+        case "user" | "synthetic":
+            files: list[Part] = [
+                {
+                    "type": "file",
+                    "mime": one.get("mime"),
+                    "url": one.get("uri") or one.get("url"),
+                    "filename": one.get("name"),
+                }
+                for one in objects(data.get("files"))
+            ]
+            return OpenCodeMessage(info, [_text(data.get("text")), *files])
+        case "shell":
+            return OpenCodeMessage(info, [_text(f"$ {word(data.get('command'))}\n{word(data.get('output'))}")])
+        case "compaction":
+            ended: dict[str, Json] = {"role": "assistant", "summary": True, "finish": "stop"}
+            return OpenCodeMessage(info | ended, [_text(data.get("summary"))])
+        case "assistant":
+            kept = {key: data[key] for key in ("agent", "finish", "cost", "tokens") if key in data}
+            model: dict[str, Json] = {
+                "role": "assistant",
+                "modelID": at(data, "model", "id"),
+                "providerID": at(data, "model", "providerID"),
+                "variant": at(data, "model", "variant"),
+            }
+            error: dict[str, Json] = {"error": _error(obj(data["error"]))} if data.get("error") else {}
+            return OpenCodeMessage(info | model | kept | error, [_part(one) for one in objects(data.get("content"))])
+    return None
+
+
+def _text(words: Json) -> Part:
+    return {"type": "text", "text": words}
+
+
+def _error(error: dict[str, Json]) -> dict[str, Json]:
+    return {"name": error.get("type") or error.get("name"), "data": {"message": error.get("message")}}
+
+
+def _part(part: dict[str, Json]) -> Part:
+    if part.get("type") != "tool":
+        return part
+    state = obj(part.get("state"))
+    given = objects(state.get("content"))
+    output = "\n".join(word(one.get("text")) for one in given if one.get("type") == "text")
+    files: list[Json] = [
+        {"type": "file", "mime": one.get("mime"), "url": one.get("uri") or one.get("url"), "filename": one.get("name")}
+        for one in given
+        if one.get("type") == "file"
+    ]
+    told: dict[str, Json] = {"output": output, "error": at(state, "error", "message"), "attachments": files}
+    return {"type": "tool", "callID": part.get("id"), "tool": part.get("name"), "state": {**state, **told}}
+
 
 NAME: Final = "opencode"
-_TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({version_2.SESSIONS, version_2.MESSAGES}))
+_TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({SESSIONS, MESSAGES}))
 """The tables of version 1 and of version 2; a database may have both."""
 
 
@@ -33,7 +95,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
-    rows = [*tables.get(version_2.SESSIONS, []), *tables.get("session", [])]
+    rows = [*tables.get(SESSIONS, []), *tables.get("session", [])]
     sessions = {word(row.get("id")): row for row in rows}
     yield from told(sessions, messages_of(tables), tree)
 
@@ -41,10 +103,10 @@ def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
     """The messages of each session in order, by the session's id."""
     parts = _by(tables.get("part", []), "message_id", timed=False)
-    rows = sorted(tables.get(version_2.MESSAGES, []), key=lambda row: count(row.get("seq")))
+    rows = sorted(tables.get(MESSAGES, []), key=lambda row: count(row.get("seq")))
     newer: dict[str, list[OpenCodeMessage]] = {}
     for row in rows:
-        message = version_2.message_of(row)
+        message = message_of(row)
         if message is not None:
             newer.setdefault(word(row.get("session_id")), []).append(message)
     return newer | {

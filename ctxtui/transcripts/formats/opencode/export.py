@@ -13,8 +13,7 @@ from ctxtui.transcripts.formats.opencode.database import NAME, told
 from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import at, listed, obj, objects, word
-from ctxtui.transcripts.kit.rows import Row
-from ctxtui.transcripts.kit.whole_file import json_reader
+from ctxtui.transcripts.kit.readers import Row, json_reader
 
 _SHARED: Final = frozenset({"session", "message", "part"})
 

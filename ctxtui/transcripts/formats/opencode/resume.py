@@ -6,141 +6,186 @@ as the old ones do, because OpenCode orders messages by time and id, parts by id
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any, Final
 
-from ctxtui.core import canonical
-from ctxtui.core.block import Item
+from msgspec import field
+
+from ctxtui.core import block_content, canonical
+from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
-from ctxtui.transcripts.formats.opencode import resume_messages
-from ctxtui.transcripts.formats.opencode.resume_messages import COPIED, ESTIMATED, ImportMessage, held
-from ctxtui.transcripts.formats.opencode.resume_source import source_of
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.transcripts.formats.opencode import parts as spelled
+from ctxtui.transcripts.formats.opencode.database import messages_of
+from ctxtui.transcripts.formats.opencode.export import put_together, said_in
+from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
+from ctxtui.transcripts.kit.chat_messages import more
 from ctxtui.transcripts.kit.fields import at as member
-from ctxtui.transcripts.kit.fields import obj, word
+from ctxtui.transcripts.kit.fields import count, obj, word
+from ctxtui.transcripts.kit.readers import Tables, decoded
 from ctxtui.transcripts.kit.resume import (
-    UNANSWERED,
     UNHELD,
     ResumedFile,
+    ResumeEntry,
     ResumeOrder,
-    ResumePlan,
+    edited,
+    first_change,
+    is_answer,
     losses,
-    matched,
-    plan,
-    told,
 )
 
-MOVED = "a text put into a message stands before it"
+_ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
+_IMAGES: Final = "an image in a changed result"
+_SAID: Final = "said"
+_RESULT: Final = "result"
+_NAMES: Final = {"project_id": "projectID", "workspace_id": "workspaceID"}
+_AS_THEY_ARE: Final = ("id", "slug", "directory", "path", "title", "version", "agent", "cost")
+_DECODED: Final = ("model", "permission", "metadata")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """A file for ``opencode import``, so that the session it makes has the context that is asked for."""
-    info, said = source_of(order.source, order.session)
-    messages = [ImportMessage(one) for one in said]
-    draft = _Draft(messages, order)
-    draft.change()
-    draft.cut()
-    draft.put_in()
-    draft.settle()
-    left = [message for message in messages if not message.gone]
-    _answering(left)
-    id_ = resume_messages.session_id(order.now, next(order.ids))
-    whole = {"info": _info(info, left, id_, order.now), "messages": [one.value for one in left]}
-    renamed = resume_messages.renamed(whole, id_, order.ids)
-    return ResumedFile(canonical.dumps(renamed) + b"\n", losses(draft.lost), id_, f"{id_}.json")
+    info, said = _source_of(order.source, order.session)
+    messages = [ImportMessage.of(one) for one in said]
+    edits = edited(order, messages, cut=True)
+    inside = [edits.found[at] for at in edits.found if order.end is None or at < order.end]
+    ends, last = max(inside, default=(-1, 0))
+    lost = [*edits.lost, *(loss for n, one in enumerate(messages) for loss in one.write(last if n == ends else None))]
+    _settle(messages, order)
+    written: list[ImportMessage] = []
+    for number, message in enumerate(messages):
+        written += _made(message.before, messages, number, lost)
+        written += [] if message.removed else [message]
+    written += _made(edits.behind, messages, len(messages), lost)
+    _answering(written)
+    id_ = _session_id(order.now, next(order.ids))
+    whole = {"info": _info(info, written, id_, order.now), "messages": [one.value for one in written]}
+    return ResumedFile(canonical.dumps(_renamed(whole, id_, order.ids)) + b"\n", losses(lost), id_, f"{id_}.json")
 
 
-class _Draft:
-    """The messages on their way to the new context, and what could not be done."""
+def _held(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
+    """The digests of the blocks that a part makes, each with whether it is `_SAID` or the `_RESULT` of a call."""
+    value = spelled.answered(part) if said.answers else spelled.asked(part)
+    found = [(item.block.digest, _SAID) for item in (more("assistant", value) if value is not None else ())]
+    result = spelled.result(part) if said.answers else None
+    return found + [(item.block.digest, _RESULT) for item in (more("user", result) if result is not None else ())]
 
-    def __init__(self, messages: list[ImportMessage], order: ResumeOrder) -> None:
-        self._messages, self._order = messages, order
-        self._places = [(m, p) for m, message in enumerate(messages) for p in range(len(message.parts))]
-        self._kinds = [held(messages[m].said, messages[m].parts[p]) for m, p in self._places]
-        where = matched(order.path, [[digest for digest, _ in kinds] for kinds in self._kinds])
-        self._found = {at: (*self._places[n], self._kinds[n][k][1]) for at, (n, k) in where.items()}
-        calls = {word(messages[m].parts[p].get("callID")): (m, p) for m, p in self._places}
-        for at, item in told(enumerate(order.path)):
-            place = calls.get(str(item.block.member("tool_use_id")))
-            if at not in self._found and item.block.kind == "tool_result" and place is not None:
-                self._found[at] = (*place, resume_messages.RESULT)
-        kept = [one for one in order.sent if order.end is None or one.at is None or one.at < order.end]
-        self._wanted: ResumePlan = plan(order.path, kept)
-        self._first = len(messages)
-        self.lost: list[str] = []
 
-    def change(self) -> None:
-        """Drop and replace what is asked for."""
-        gone: set[tuple[int, int]] = set()
-        changed: list[tuple[int, int, str, Item]] = []
-        for at, item in told(enumerate(self._order.path[: self._order.end])):
-            stands = self._wanted.stands.get(at)
-            if stands is not None and stands.block.digest == item.block.digest:
-                continue
-            if at not in self._found:
-                self.lost.append(UNHELD)
-                continue
-            m, p, kind = self._found[at]
-            self._first = min(self._first, m)
-            if stands is not None:
-                changed.append((m, p, kind, stands))
-            elif kind == resume_messages.SAID:
-                gone.add((m, p))
-            elif not any(one[:2] == (m, p) for one in gone):
-                self.lost.append(UNHELD)
-        for m, p, kind, stands in changed:
-            self.lost += self._messages[m].rewrite(p, kind, stands.block)
-        for m, p in gone:
-            self._messages[m].drop(p)
+class ImportMessage(ResumeEntry):
+    """A message on its way into the new session: as recorded, as it is to be, and which part each of its blocks is of,
+    and how. `estimated` says that its tokens are no report."""
 
-    def cut(self) -> None:
-        """Take out what follows the end of the path."""
-        inside = [self._found[at][:2] for at in self._found if self._order.end is None or at < self._order.end]
-        if not inside:
-            return
-        last, part = max(inside)
-        for message in self._messages[last + 1 :]:
-            waits = self._order.end is not None and not message.said.answers
-            if waits and message.said.parts and not message.gone:
-                self.lost.append(UNANSWERED)
-            message.gone = True
-        self._messages[last].cut(part)
+    said: OpenCodeMessage
+    value: dict[str, Any]
+    spots: list[tuple[int, str]] = field(default_factory=list)
+    estimated: bool = False
 
-    def put_in(self) -> None:
-        """New messages for what edits made."""
-        new: list[tuple[int, ImportMessage]] = []
-        for at, items in sorted(self._wanted.after.items()):
-            later = (self._found[n][:2] for n in sorted(self._found) if n > at)
-            above = self._found[at][0] if at in self._found else -1
-            follower = next((m for m, _ in later if not self._messages[m].gone), len(self._messages))
-            if follower == above:
-                self.lost.append(MOVED)
-            self._first = min(self._first, follower - 1)
-            for role, group in groupby(items, lambda item: "assistant" if item.place.role == "assistant" else "user"):
-                near, texts = self._near(follower, role), [one.block for one in group]
-                if near is None:
-                    self.lost.append(UNHELD)
-                    continue
-                behind = self._messages[follower] if follower < len(self._messages) else None
-                new.append((follower, ImportMessage.made(near, behind, self._messages, texts)))
-        for count, (place, message) in enumerate(new):
-            self._messages.insert(place + count, message)
+    @classmethod
+    def of(cls, said: OpenCodeMessage) -> ImportMessage:
+        """The message `said` as it is."""
+        value = {"info": deepcopy(said.info), "parts": deepcopy(said.parts)}
+        one = cls(said=said, value=value, asks=not said.answers and bool(said.parts))
+        for place, part in enumerate(said.parts):
+            found = _held(said, part)
+            if part.get("callID") and not any(kind == _RESULT for _, kind in found):
+                found.append(("", _RESULT))
+            for digest, kind in found:
+                if kind == _RESULT:
+                    one.answers[len(one.spots)] = word(part.get("callID"))
+                one.digests.append(digest)
+                one.spots.append((place, kind))
+        return one
 
-    def _near(self, place: int, role: str) -> OpenCodeMessage | None:
-        """A message of `role` near the place, after which a new one is made."""
-        same = [n for n, one in enumerate(self._messages) if one.said.answers == (role == "assistant")]
-        return self._messages[min(same, key=lambda n: abs(n - place))].said if same else None
+    @property
+    def dropped(self) -> set[int]:
+        """The parts that are taken out: what their calls' results say goes with them."""
+        return {self.spots[n][0] for n, block in self.changes.items() if block is None and self.spots[n][1] == _SAID}
 
-    def settle(self) -> None:
-        """Take reports out that are not true of the new context; the last answer gets the size that was worked out."""
-        answers = [one for one in self._messages if one.said.answers and not one.gone and not one.new]
-        before = [one for one in self._messages if not one.new][: self._first + 1]
-        for one in answers:
-            if one in before[:-1] or (one in before and not one.has_steps):
-                continue
-            told_ = self._order.input_tokens if one is answers[-1] else None
-            one.report(told_, self._order.answer_tokens)
+    def change(self, part: int, block: Block | None) -> bool:
+        """Let its 0-based block `part` be `block` (None: leave it out)."""
+        self.changes[part] = block
+        self.removed = {place for place, _ in self.spots} <= self.dropped
+        return True
+
+    def write(self, last: int | None) -> Iterator[str]:
+        """Put the changes into its value, and leave out what a model reads behind its block `last` (None: nothing);
+        gives what is lost."""
+        parts: list[Part | None] = list(self.value["parts"])
+        dropped = self.dropped
+        for number, block in self.changes.items():
+            place, kind = self.spots[number]
+            if block is not None and place not in dropped:
+                yield from self._rewrite(parts, place, kind, block)
+            elif block is None and place not in dropped:
+                yield UNHELD
+        behind = {place for place, _ in self.spots if last is not None and place > self.spots[last][0]}
+        gone = dropped | behind
+        self.value["parts"] = [part for n, part in enumerate(parts) if n not in gone]
+        self.removed = self.removed or (bool(gone) and {place for place, _ in self.spots} <= gone)
+
+    def _rewrite(self, parts: list[Part | None], place: int, kind: str, block: Block) -> Iterator[str]:
+        part, value = obj(parts[place]), block.value()
+        if kind == _RESULT:
+            state = obj(part.get("state"))
+            content = value.get("content")
+            if isinstance(content, list) and any(obj(one).get("type") not in ("text", None) for one in content):
+                yield _IMAGES
+            state.pop("attachments", None)
+            obj(state.get("time")).pop("compacted", None)
+            state["error" if state.get("status") == "error" else "output"] = _words(block)
+        elif part.get("type") == "tool":
+            obj(part.get("state"))["input"] = value.get("input")
+        elif part.get("type") in ("text", "reasoning"):
+            part["text"] = _words(block)
+        else:
+            kept: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
+            parts[place] = {**kept, "type": "text", "text": _words(block)}
+
+    def report(self, input_tokens: int | None, answer_tokens: int) -> None:
+        """Its tokens are `input_tokens` and `answer_tokens` by an estimate; without one it has no report."""
+        info = self.value["info"]
+        tokens = _tokens(0, 0) if input_tokens is None else _tokens(input_tokens, max(1, answer_tokens))
+        self.estimated = input_tokens is not None
+        for one in (info, *(part for part in self.value["parts"] if part.get("type") == "step-finish")):
+            if "tokens" in one:
+                one |= {"tokens": tokens, "cost": 0}
+
+
+def _made(
+    groups: Sequence[Sequence[Item]], messages: Sequence[ImportMessage], number: int, lost: list[str]
+) -> Iterator[ImportMessage]:
+    """New messages for what edits made, just before the message `number` (behind all where there is none)."""
+    at_end = number == len(messages)
+    for n, group in enumerate(groups):
+        same = [k for k, one in enumerate(messages) if one.said.answers == is_answer(group[0])]
+        if not same:
+            lost.append(UNHELD)
+            continue
+        like = messages[min(same, key=lambda k: abs(k - number))].said
+        beside = messages[-1 if at_end else number].said
+        created = count(obj(beside.info.get("time")).get("created")) + at_end
+        info: dict[str, Any] = {key: like.info[key] for key in ("role", "agent", "model") if key in like.info}
+        if like.answers:
+            info = {**like.info, "tokens": _tokens(0, 0), "cost": 0, "finish": "stop"}
+        info |= {"id": _beside(beside.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
+        if like.answers:
+            info["time"]["completed"] = created
+        yield ImportMessage.of(OpenCodeMessage(info, [{"type": "text", "text": _words(one.block)} for one in group]))
+
+
+def _settle(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
+    """Take reports out that are not true of the new context; the last answer gets the size that was worked out."""
+    first = first_change(messages)
+    answers = [n for n, one in enumerate(messages) if one.said.answers and not one.removed]
+    for n in answers:
+        one = messages[n]
+        # Older versions kept several requests as one message.
+        has_steps = [part.get("type") for part in one.said.parts].count("step-finish") > 1
+        if n > first or (n == first and has_steps):
+            one.report(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
 
 
 def _answering(messages: Sequence[ImportMessage]) -> None:
@@ -173,7 +218,89 @@ def _info(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now
 
 
 def _listed(messages: Sequence[ImportMessage]) -> dict[str, Any]:
-    """Which messages are copies, and which have tokens that are an estimate, by their ids."""
+    """Which messages are copies, and which have tokens that are an estimate, by their ids: as the reader knows them."""
     answers = [one for one in messages if one.said.answers]
     estimated = [one.said.id for one in answers if one.estimated]
-    return {COPIED: [one.said.id for one in answers], **({ESTIMATED: estimated} if estimated else {})}
+    return {"copied": [one.said.id for one in answers], **({"estimated": estimated} if estimated else {})}
+
+
+def _source_of(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
+    """What the `session` (its id) in `source` says of itself, and its messages. Raises `CtxtuiError` where it is not
+    there."""
+    try:
+        whole = canonical.loads(source)
+    except ValueError:
+        whole = None
+    if isinstance(whole, list):
+        whole = put_together(whole)
+    if isinstance(whole, dict) and "messages" in whole:
+        return obj(whole.get("info")), said_in(whole)
+    tables: Tables = {}
+    for line in source.splitlines():
+        record = obj(canonical.loads(line))
+        if isinstance(record.get("row"), dict):
+            tables.setdefault(word(record.get("table")), []).append(obj(record["row"]))
+    rows = {word(row.get("id")): row for row in tables.get("session", [])}
+    messages = messages_of(tables)
+    if session not in messages:
+        raise CtxtuiError("the session's messages are not in the recording", place=session)
+    return _row_info(rows.get(session, {})), messages[session]
+
+
+def _row_info(row: dict[str, Any]) -> dict[str, Any]:
+    """What a row of the database says, as an export spells it. A file of the older storage is an export's `info`."""
+    if "time" in row:
+        return row
+    made = {key: row[key] for key in _AS_THEY_ARE if row.get(key) is not None}
+    made |= {name: row[key] for key, name in _NAMES.items() if row.get(key) is not None}
+    made |= {key: decoded(row[key]) for key in _DECODED if row.get(key) is not None}
+    return made | {"time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
+
+
+def _tokens(input_: int, output: int) -> dict[str, Any]:
+    zeros = {"reasoning": 0, "cache": {"read": 0, "write": 0}}
+    return {"total": input_ + output, "input": input_, "output": output, **zeros}
+
+
+def _words(block: Block) -> str:
+    return block_content.read(block).text
+
+
+def _beside(id_: str, step: int) -> str:
+    """An id that sorts `step` ids after `id_`."""
+    found = _ID.fullmatch(id_)
+    if found is None:
+        return f"{id_}{'' if step < 0 else step}"
+    return f"{found.group(1)}_{int(found.group(2), 16) + step:012x}{found.group(3)}"
+
+
+def _session_id(now: float, random: str) -> str:
+    """The id of a session begun `now` (Unix seconds): later ones sort first."""
+    return f"ses_{~(round(now * 1000) * 0x1000) & 0xFFFFFFFFFFFF:012x}{random.replace('-', '')[:14]}"
+
+
+def _renamed(value: Any, session: str, ids: Iterator[str]) -> Any:
+    """`value` with new ids for the session, its messages and parts, wherever they are named."""
+    names: dict[str, str] = {}
+    for message in value["messages"]:
+        info = message["info"]
+        # The rows of a database have these in columns of their own.
+        info["sessionID"] = session
+        for n, part in enumerate(message["parts"]):
+            part.setdefault("id", _beside(word(info.get("id")).replace("msg_", "prt_"), n))
+            part |= {"sessionID": session, "messageID": info.get("id")}
+        for one in (info, *message["parts"]):
+            old = word(one.get("id"))
+            found = _ID.fullmatch(old)
+            tail = next(ids).replace("-", "")[:14]
+            names[old] = f"{found.group(1)}_{found.group(2)}{tail}" if found else f"{old}_{tail}"
+    names.pop("", None)
+    return _with_names(value, names)
+
+
+def _with_names(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, list):
+        return [_with_names(one, names) for one in value]
+    return {key: _with_names(one, names) for key, one in value.items()} if isinstance(value, dict) else value

@@ -18,8 +18,7 @@ from ctxtui.transcripts.formats.opencode import parts as spelled
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import at, moment, one_line, word
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.fields import at, moment, one_line, shrunk, word
 
 CLIENT: Final = "opencode"
 _ABORTED: Final = "MessageAbortedError"

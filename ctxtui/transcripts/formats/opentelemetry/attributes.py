@@ -6,7 +6,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
-from ctxtui.transcripts.kit.rows import decoded
+from ctxtui.transcripts.kit.readers import decoded
 
 Attributes = dict[str, Json]
 """Values by their dotted names."""

@@ -15,7 +15,7 @@ from ctxtui.transcripts.formats.opentelemetry.spans import SpanEvent
 from ctxtui.transcripts.kit import chat_messages, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.fields import at, listed, obj, objects, word
-from ctxtui.transcripts.kit.rows import decoded
+from ctxtui.transcripts.kit.readers import decoded
 
 CHOICE: Final = "gen_ai.choice"
 _ROLES: Final = {

@@ -19,7 +19,7 @@ from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan, SpanEvent
 from ctxtui.transcripts.kit.fields import listed, money, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.rows import decoded
+from ctxtui.transcripts.kit.readers import decoded
 from ctxtui.wire.request import Response
 
 _IN_SUM: Final = "gen_ai.aggregated_usage."

@@ -15,8 +15,8 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry.reader import SpanTaker
 from ctxtui.transcripts.kit.fields import listed, obj, objects
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.whole_file import WholeReader
+from ctxtui.transcripts.kit.readers import WholeReader
+from ctxtui.transcripts.kit.records import FoundObject
 
 _FIELDS: Final = {
     message: {int(number): (name, kind) for number, name, kind in (field.split() for field in fields.split(","))}

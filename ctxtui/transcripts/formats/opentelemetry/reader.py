@@ -14,8 +14,8 @@ from ctxtui.transcripts.formats.opentelemetry import model_call
 from ctxtui.transcripts.formats.opentelemetry.conversations import NAME, Traces
 from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, OtelSpan, is_flat, is_otlp, spans_in
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.record_pieces import FoundObject
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
 
 __all__ = ["NAME", "reader", "sniff"]
 

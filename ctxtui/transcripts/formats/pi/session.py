@@ -17,10 +17,9 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, word
-from ctxtui.transcripts.kit.linewise import lines_reader
-from ctxtui.transcripts.kit.record_pieces import FoundObject
-from ctxtui.transcripts.kit.timestamps import shrunk
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, shrunk, word
+from ctxtui.transcripts.kit.readers import lines_reader
+from ctxtui.transcripts.kit.records import FoundObject
 
 NAME: Final = "pi"
 COPIED: Final = "copiedBy"

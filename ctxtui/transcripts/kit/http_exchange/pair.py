@@ -72,7 +72,7 @@ class Exchange(Struct, frozen=True):
         return " ".join(filter(None, (self.method.upper(), self.host + self.path, str(self.status or ""))))
 
 
-def value(body: bytes) -> Json:
+def value(body: bytes | str) -> Json:
     """The JSON value of a body; None where it is none."""
     try:
         return canonical.loads(body)

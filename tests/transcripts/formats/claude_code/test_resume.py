@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
-from ctxtui.transcripts.formats.claude_code.resume.session_file import resume
+from ctxtui.transcripts.formats.claude_code.resume import resume
 from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, told
 from tests.cases.claude_code import Script, generate, text, thinking, tool_use
 from tests.corpus import corpus_params

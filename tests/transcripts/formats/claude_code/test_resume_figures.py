@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core.block import Item
 from ctxtui.core.session import Session
-from ctxtui.transcripts.formats.claude_code.resume.session_file import resume
+from ctxtui.transcripts.formats.claude_code.resume import resume
 from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder
 from tests.cases.claude_code import Script, generate, text, tool_result, tool_use, usage
 from tests.transcripts.driving import read

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.transcripts.formats.claude_code.resume.record import read
-from ctxtui.transcripts.formats.claude_code.resume.record_positions import places
+from ctxtui.transcripts.formats.claude_code.resume import places, read
+from ctxtui.transcripts.kit.resume import ResumeOrder
 from tests.cases.claude_code import Script, text
 
 
@@ -32,9 +32,9 @@ def item(words: str, role: str) -> Item:
 
 
 def found(*path: Item) -> list[tuple[int | None, list[int]]]:
-    records, _ = read(session(), 0)
-    where = places(records, path)
-    return [(where.found[at][0] if at in where.found else None, where.beside.get(at, [])) for at in range(len(path))]
+    records, _ = read(ResumeOrder(source=session(), path=path, sent=[], ids=iter(()), now=0.0))
+    where, beside = places(records, path)
+    return [(where[at][0] if at in where else None, beside.get(at, [])) for at in range(len(path))]
 
 
 def test_a_reminder_in_front_of_a_prompt_is_its_attachment() -> None:

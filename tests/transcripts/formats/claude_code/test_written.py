@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, Event, Session
-from ctxtui.transcripts.formats.claude_code import reader as reader_of
+from ctxtui.transcripts.formats.claude_code.reader import reader as reader_of
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request

@@ -35,7 +35,7 @@ def as_is(path: list[Item]) -> list[KeptBlock]:
 
 
 def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile:
-    made = changed(data, path, sent, NEW)
+    made = changed(ResumeOrder(source=data, path=path, sent=sent, ids=iter(()), now=0.0), NEW)
     assert codex_faults(made.data, data, NEW) == []
     return made
 
@@ -143,7 +143,7 @@ def test_recordings_resume(file: Path) -> None:
         pytest.skip("holds no context")
     sent = [one for one in as_is(path) if one.item.block.kind != "reasoning"]
     try:
-        made = changed(data, path, sent, NEW)
+        made = changed(ResumeOrder(source=data, path=path, sent=sent, ids=iter(()), now=0.0), NEW)
     except CtxtuiError as error:
         assert "first format" in str(error)
         return

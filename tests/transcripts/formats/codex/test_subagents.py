@@ -9,7 +9,7 @@ import pytest
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.formats.codex import CodexReader, kin
+from ctxtui.transcripts.formats.codex.session import CodexReader, kin
 from tests.cases.codex_current import CHILD_ID, ROOT_ID, Client, child, parent, turns
 from tests.corpus import ABSENT, CORPUS
 

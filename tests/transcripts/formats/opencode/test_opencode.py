@@ -10,8 +10,7 @@ import pytest
 from ctxtui.core.block_content import read as content
 from ctxtui.core.call import EpochStart
 from ctxtui.core.session import Session
-from ctxtui.transcripts.kit.identify import what_is
-from ctxtui.transcripts.registry import detect
+from ctxtui.transcripts.registry import detect, what_is
 from tests.transcripts.reading import as_bytes, calls, law_2, read, survives_cuts, survives_values
 
 TOKENS = {"total": 51, "input": 10, "output": 5, "reasoning": 2, "cache": {"read": 30, "write": 4}}

@@ -4,22 +4,244 @@ session by themselves. What no transcript has (a title's call, a compaction's ow
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import itertools
+import operator
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core import block_content
+from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Event, Session, Skipped
-from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.claude_code.written.bodies import IndexLine, WrittenBodies
-from ctxtui.transcripts.formats.claude_code.written.calls import WrittenCalls
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import MAIN, Described, Event, Session, Skipped, TipMoved
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.transcripts.formats.claude_code.session_info import SOURCE
+from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, IndexLine, WrittenBodies, WrittenExchange
 from ctxtui.transcripts.formats.claude_code.written.request import (
     REDACTED,
     WrittenRequest,
+    answer_name,
     ending,
+    filled,
     thoughts_in,
     upwards,
 )
+from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
+from ctxtui.transcripts.kit.fields import one_line, shrunk
+from ctxtui.wire.grammar import ANTHROPIC
+from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import Response
+
+COMPACT: Final = "compact"
+NO_ANSWER: Final = "no answer on record"
+_MAIN: Final = ("sdk", "repl_main_thread")
+_AGENT: Final = "agent:"
+_LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
+_TIMED: Final = 0.8
+"""Share of the index whose requests were written in its order, from which on the files' times are believed."""
+_LABEL: Final = 60
+"""Characters of a thread's first words that make its label."""
+_CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
+
+
+class WrittenCalls:
+    """Tells the calls of bodies, each once, and anew where more is known of it."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._threads = Conversations(tree)
+        self._homes: dict[str, Conversation] = {}
+        """Call -> the conversation that it is of."""
+        self._answered: dict[tuple[str, str], ClientThread] = {}
+        """Query source and last answer of a request -> the thread that it goes on."""
+        self._main: Conversation | None = None
+        self._system = ""
+        """The main thread's system prompt, where no index names it."""
+        self._made_of: dict[str, tuple[object, object, object]] = {}
+        self._hidden: dict[str, int] = {}
+        """Call -> how much thinking was still out of its request and answer when it was told."""
+        self._title = ""
+        self._about = Described()
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """Every call as it was told last."""
+        return self._threads.calls
+
+    def events(
+        self, bodies: WrittenBodies, told: Mapping[str, Call] | None, thoughts: Mapping[str, str]
+    ) -> list[Event]:
+        """The events of what is new; `told` are the transcript's calls (None: there is no transcript)."""
+        events: list[Event] = []
+        for exchange in _exchanges(bodies, told):
+            events += self._exchange(exchange, thoughts, alone=told is None)
+        events += self._threads.settle()
+        # Where threads end is the transcript's to say.
+        return [event for event in events if told is None or not isinstance(event, TipMoved)]
+
+    def _exchange(self, one: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
+        source = one.line.source if one.line else ""
+        if not source and one.request is not None and one.request.compacts:
+            source = COMPACT
+        made_of = (one.line, one.request, one.response)
+        same = all(map(operator.is_, made_of, self._made_of.get(one.id, (0, 0, 0))))
+        if same and (not self._hidden.get(one.id) or one.request is None):
+            return []
+        self._made_of[one.id] = made_of
+        call, out = self._call(one, thoughts)
+        if same and out == self._hidden.get(one.id, 0):
+            return []
+        self._hidden[one.id] = out
+        home = self._homes.get(one.id)
+        if home is not None:
+            return self._threads.update(home, call)
+        client = self._client(one, source)
+        home = self._homes[one.id] = self._threads.find(one.request.items if one.request else (), client=client)
+        events: list[Event] = []
+        if client.name == MAIN:
+            self._main = home
+            events += self._described(one.request) if alone else []
+        elif source == COMPACT and self._main is not None and self._main.calls:
+            used = self.calls[self._main.calls[-1]].usage
+            self._main.restart = EpochStart.COMPACTION, shrunk(used.input if used is not None else 0, 0, "claude code")
+        name = answer_name(self._tree.items(call.response_head, call.raw_head))
+        if name:
+            self._answered.setdefault((source, name), client)
+        return [*events, *self._threads.add(home, call)]
+
+    def _client(self, one: WrittenExchange, source: str) -> ClientThread:
+        """The thread of an exchange: as its query source names it, else by the answer that it goes on from."""
+        request = one.request
+        if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
+            return ClientThread(MAIN)
+        agents = source.startswith(_AGENT)
+        if request is None or (source and not agents) or not (source or request.tools):
+            label = _LABELS.get(source, source.replace("_", " "))
+            return ClientThread(source or label, label, MAIN, aside=not agents)
+        known = self._answered.get((source, request.ending.answer)) if request.ending.answer else None
+        if known is not None:
+            return known
+        self._system = self._system or ("" if source else request.system)
+        if not source and request.system == self._system:
+            return ClientThread(MAIN)
+        label = one_line(request.prompt)[:_LABEL]
+        return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
+
+    def _call(self, one: WrittenExchange, thoughts: Mapping[str, str]) -> tuple[Call, int]:
+        """The call of an exchange, and how much thinking is still out of it."""
+        line, request = one.line, one.request
+        items, out = filled(request.items, thoughts) if request is not None else ((), 0)
+        head = self._tree.extend(ROOT, items)
+        answer = _answer(one)
+        said, unsaid = filled(answer.items, thoughts)
+        told: dict[str, Json] = {}
+        if line is not None:
+            told |= {"requestId": line.request_id, "query_source": line.source, "response_file": line.response}
+        if request is not None:
+            told |= {"request_file": request.name, "betas": request.betas, "redacted_thinking": out}
+        asked = request.model if request is not None else line.model if line is not None else ""
+        made = Call(
+            one.id,
+            "",
+            head,
+            head,
+            self._tree.extend(head, said),
+            provider=ANTHROPIC,
+            model=answer.model or asked,
+            ended=line.at if line is not None else None,
+            fidelity=Fidelity.WIRE if request is not None and request.skeleton is not None else Fidelity.TRANSCRIPT,
+            usage=answer.usage,
+            stop_reason=answer.stop_reason,
+            error=answer.error or (NO_ANSWER if one.line is None and one.response is None else ""),
+            skeleton=request.skeleton if request is not None else None,
+            extra=answer.extra | {key: item for key, item in told.items() if item},
+        )
+        return made, out + unsaid
+
+    def _described(self, request: WrittenRequest | None) -> list[Event]:
+        if request is None:
+            return []
+        self._title = self._title or one_line(request.prompt)
+        found = _CLIENT.search(_first_system(request))
+        version, client = (found[1], found[2] or "") if found else ("", "")
+        about = Described(id=request.session, title=self._title, source=SOURCE, version=version, client=client)
+        if about == self._about:
+            return []
+        self._about = about
+        return [about]
+
+
+def _lone(name: str) -> str:
+    """The id of a call whose answer is not on record, from its request's file."""
+    return f"request {name.removesuffix(REQUEST)}"
+
+
+def _exchanges(bodies: WrittenBodies, told: Mapping[str, Call] | None) -> list[WrittenExchange]:
+    """What bodies tell, in order: the index's, and where each goes on from, what it does not name."""
+    named: dict[str, WrittenExchange] = {}
+    loose: dict[str, WrittenExchange] = {}
+    for line, call in bodies.lines:
+        named.setdefault(call, WrittenExchange(call, line=line))
+        _add(named[call], bodies.requests.get(line.request), bodies.responses.get(line.response))
+    for one in bodies.loose():
+        _add(named.get(one.id) or loose.setdefault(one.id, one), one.request, one.response)
+    # A request that got no answer on record is a call of the transcript, which may come later, or a failed attempt. A
+    # transcript that records its requests tells those itself.
+    lone = {call: request.name for call in told or () if (request := bodies.request_of(call)) is not None}
+    if all(call.fidelity != Fidelity.WIRE for call in (told or {}).values()):
+        lone |= {_lone(name): name for name in bodies.unanswered() if told is None or bodies.was_sent_again(name)}
+    for call, name in lone.items():
+        one = WrittenExchange(call, order=bodies.order(name))
+        _add(named.get(call) or loose.setdefault(call, one), bodies.requests[name], None)
+    found, rest = list(named.values()), list(loose.values())
+    rest.sort(key=lambda one: bodies.order(one.request.name) if one.request is not None else one.order)
+    if rest:
+        _put_in(found, rest, bodies)
+    return found
+
+
+def _add(one: WrittenExchange, request: WrittenRequest | None, response: dict[str, Json] | None) -> None:
+    one.request, one.response = one.request or request, one.response or response
+
+
+def _put_in(found: list[WrittenExchange], rest: list[WrittenExchange], bodies: WrittenBodies) -> None:
+    """Put `rest` in where each stands: by the order of writing, where the files' times tell it, else after the answer
+    that it goes on from; else at the end."""
+    orders = [bodies.order(one.request.name) if one.request is not None else -1 for one in found]
+    known = [order for order in orders if order >= 0]
+    timed = sum(a < b for a, b in itertools.pairwise(known)) >= _TIMED * (len(known) - 1)
+    names = [answer_name(_answer(one).items) for one in found]
+    endings = [one.request.ending.answer if one.request is not None else "" for one in found]
+    for one in rest:
+        order = bodies.order(one.request.name) if one.request is not None else one.order
+        answer = one.request.ending.answer if one.request is not None else ""
+        if timed:
+            at = next((n for n, other in enumerate(orders) if other > order), len(found))
+        else:
+            at = len(names) - names[::-1].index(answer) if answer and answer in names else len(found)
+            while at < len(found) and endings[at] == answer:
+                at += 1
+        found.insert(at, one)
+        endings.insert(at, answer)
+        orders.insert(at, order)
+        names.insert(at, answer_name(_answer(one).items))
+
+
+def _answer(one: WrittenExchange) -> Response:
+    """The answer of an exchange; an empty one where its file is missing or is none."""
+    if one.response is None:
+        return Response()
+    try:
+        return DIALECTS[ANTHROPIC].decode_response(one.response)
+    except Malformed as error:
+        return Response(error=str(error), complete=False)
+
+
+def _first_system(request: WrittenRequest) -> str:
+    first = next((i for i in request.items if i.place.section == "system"), None)
+    return block_content.read(first.block).text if first is not None else ""
+
 
 _LISTED: Final = 3
 

@@ -13,13 +13,10 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, IndexLine
 from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import word
-from ctxtui.transcripts.kit.record_pieces import FoundObject, Piece
-from ctxtui.transcripts.kit.records import RecordStream
-from ctxtui.transcripts.kit.timestamps import seconds
+from ctxtui.transcripts.kit.fields import seconds, word
+from ctxtui.transcripts.kit.records import FoundObject, Piece, RecordStream
 from ctxtui.transcripts.reader import Reader
 
-BARE: Final = "an index of Claude Code's API bodies without any of them"
 INDEX: Final = "index.jsonl"
 FOLDER: Final = "claude_code_bodies"
 """The member of a stream's first line that says it is a folder of bodies."""

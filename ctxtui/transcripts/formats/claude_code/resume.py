@@ -1,0 +1,462 @@
+"""Sessions that Claude Code resumes: its own with an edited context, and contexts of other tools (facts §11).
+
+The client rebuilds the context from the chain of records (`parentUuid`), which stays unbroken: what is dropped is taken
+out of it, and what followed hangs on what stood before. The new session's id is the file's name. The client's meter and
+its compaction go by the usage of the last answer, and by nothing else (facts §13.1); a report of all zeros is none for
+both, then they go by the one before and count what follows themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import field
+
+from ctxtui.core import block_content, canonical
+from ctxtui.core.block import Block, Item, of
+from ctxtui.core.call import MAKER
+from ctxtui.transcripts.formats.claude_code.attachments import items_of
+from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, said
+from ctxtui.transcripts.formats.claude_code.records import decode
+from ctxtui.transcripts.kit.resume import (
+    ONLY_THERE,
+    OWN,
+    Body,
+    ResumedFile,
+    ResumeEntry,
+    ResumeOrder,
+    TranslatedOrder,
+    Translation,
+    added,
+    edited,
+    first_change,
+    fresh_ids,
+    is_answer,
+    losses,
+    matched,
+    source_records,
+    spliced,
+    stamp,
+    told,
+)
+from ctxtui.wire.grammar import ANTHROPIC
+from ctxtui.wire.translate.turns import Losses
+
+_ABOUT: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+_COPIED: Final = "copiedBy"
+"""The member of an answer's record that says that ctxtui wrote it: the call was made in another session, if at all. The
+client passes over it."""
+_REQUEST: Final = "api-request"
+"""How the types of records begin that tell what was sent: they repeat messages, and no client resumes from them."""
+_REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-resumed"})
+"""Those that go: the shape of requests (system and tools) holds no conversation and stays."""
+_SPENT: Final = "cost-state"
+"""The client takes the money in it for the session's own; a copy has spent nothing yet."""
+_ABOUT_END: Final = _REQUESTS | {"last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta"}
+_CHAINED: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
+_NONE: Final = {"input_tokens": 0, "output_tokens": 0}
+_FEW: Final = 12
+"""Hex digits of a record's uuid that name a new answer."""
+
+
+def resume(order: ResumeOrder) -> ResumedFile:
+    """A session's main file, so that a client that resumes it has the context that is asked for.
+
+    The new file must be named after its session's id. Subagents' own files are not part of it.
+    """
+    records, lost = read(order)
+    found, beside = places(records, order.path)
+    edits = edited(order, records, found, beside, cut=order.end is not None)
+    chain = ResumeChain(records)
+    new = fresh_ids(order.ids, chain.known)
+    session_id = next(new)
+    # What is put in behind everything hangs on the last record of the path that stays.
+    last = max((n for n, _ in found.values() if not records[n].removed), default=None)
+    for number, record in enumerate(records):
+        for items in record.before:
+            chain.put(_made(records, number, items, next(new)), number)
+    for items in edits.behind:
+        chain.put_last(_made(records, last or 0, items, next(new)), last)
+    _settle(records, order)
+    return ResumedFile(
+        b"".join(chain.lines(session_id)), losses([*lost, *edits.lost]), session_id, f"{session_id}.jsonl"
+    )
+
+
+class SourceRecord(ResumeEntry):
+    """One record of the source: its bytes as they stand and its value. `usage` is its new report (None: nothing
+    changed), `set_` gives other members new values (None: they go)."""
+
+    raw: bytes
+    value: dict[str, Any]
+    usage: dict[str, Any] | None = None
+    set_: dict[str, bytes | None] = field(default_factory=dict)
+
+    @property
+    def answer_id(self) -> str:
+        """The id of the model's answer that it is a part of; "" where it is none."""
+        message = self.value.get("message")
+        if self.value.get("type") != "assistant" or self.value.get("isSidechain") or not isinstance(message, dict):
+            return ""
+        return "" if message.get("model") == SYNTHETIC else str(message.get("id") or self.value.get("uuid") or "")
+
+    @property
+    def members(self) -> dict[str, bytes | None]:
+        """The members that a change gives other values, as JSON text; None for those that go."""
+        members: dict[str, bytes | None] = dict(self.set_)
+        changed: dict[str, Any] = {} if self.usage is None else {"usage": self.usage}
+        if self.changes:
+            parts = self.edited(self.value["message"].get("content"), Block.value)
+            changed["content"] = _content(parts)
+            if "toolUseResult" in self.value:
+                # The client's own copy of what the result said.
+                members["toolUseResult"] = canonical.dumps("\n".join(_text_of(one) for one in parts))
+        if changed:
+            members["message"] = canonical.dumps({**self.value["message"], **changed})
+        return members
+
+
+def read(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
+    """The records of the source, each once, and what of it could not be read."""
+    found, lost = source_records(order)
+    records: list[SourceRecord] = []
+    known: set[str] = set()
+    for raw, piece in found:
+        record = _record(raw, piece.raw)
+        uuid = str(record.value.get("uuid") or "")
+        if uuid in known:
+            lost.append("a record that stands in the file twice is written once")
+            continue
+        known |= {uuid} if uuid else set()
+        records.append(record)
+    return records, lost
+
+
+def _record(raw: bytes, tidy: bytes) -> SourceRecord:
+    value, typed = canonical.loads(tidy), decode(tidy)
+    kind = value.get("type")
+    record = SourceRecord(
+        raw=raw,
+        value=value,
+        whole=not isinstance(value.get("message"), dict),
+        ends=kind in _CHAINED or kind in _ABOUT_END,
+        asks=kind == "user" and not value.get("isSidechain"),
+    )
+    if typed.is_sidechain or (typed.type or "").startswith(_REQUEST):
+        return record
+    message = said(typed, None)
+    if message is not None:
+        record.digests = [part.block.digest for part in message.parts]
+        record.answers = {n: part.answers for n, part in enumerate(message.parts) if part.answers}
+    elif typed.type == "attachment":
+        record.digests = [item.block.digest for item in items_of(typed.json("attachment"))]
+    elif typed.subtype == "local_command":
+        record.digests = [item.block.digest for item in client_text(typed.json("content"))]
+    return record
+
+
+def _made(records: Sequence[SourceRecord], near: int, items: Sequence[Item], uuid: str) -> dict[str, Any]:
+    role = "assistant" if is_answer(items[0]) else "user"
+    return made_record(records[near].value, role, [item.block.value() for item in items], uuid)
+
+
+def made_record(like: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
+    """A new record with a message of `role`, about the same session and client as the record `like`."""
+    about: dict[str, Any] = {key: like[key] for key in _ABOUT if key in like}
+    message: dict[str, Any] = {"role": role, "content": _content(parts)}
+    if role == "assistant":
+        about |= {_COPIED: MAKER}
+        own = {"id": f"msg_{uuid.replace('-', '')[:_FEW]}", "type": "message", "model": SYNTHETIC}
+        end = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _NONE}
+        message = {**own, "role": role, "content": parts, **end}
+    time = like.get("timestamp")
+    return {"parentUuid": None, **about, "type": role, "message": message, "uuid": uuid, "timestamp": time}
+
+
+def _content(parts: list[Any]) -> Any:
+    """The spelling of a message's content: plain words are a string."""
+    match parts:
+        case [str() as words]:
+            return words
+        case [{"type": "text", "text": str() as words, **more}] if not more:
+            return words
+    return [{"type": "text", "text": one} if isinstance(one, str) else one for one in parts]
+
+
+def _text_of(part: Any) -> str:
+    return part if isinstance(part, str) else block_content.read(of(part)).text
+
+
+_OPEN: Final = "<system-reminder>"
+_CLOSE: Final = "</system-reminder>"
+
+
+def places(
+    records: Sequence[SourceRecord], path: Sequence[Item]
+) -> tuple[dict[int, tuple[int, int]], dict[int, list[int]]]:
+    """Where each place of `path` stands (record and part), and the further records that it was made of.
+
+    A context that is known from the records of requests holds the client's reminders as they were sent: wrapped, joined
+    to what a person typed, several in one turn. In the file each is an attachment of its own (facts §13.1), which is
+    found by its words.
+    """
+    found, beside = matched(path, records), {}
+    taken = set(found.values())
+    words: dict[str, list[tuple[int, int]]] = {}
+    for number, record in enumerate(records):
+        for part, text in enumerate(_texts(record.value)):
+            if text:
+                words.setdefault(text, []).append((number, part))
+    for at, item in told(enumerate(path)):
+        if at in found or item.place.section != "messages" or item.block.kind != "text":
+            continue
+        text = _bare(item.block.member("text"))
+        same = [place for place in words.get(text, ()) if place not in taken]
+        held = same[-1:] or [
+            place
+            for part, there in words.items()
+            if part in text
+            for place in there
+            if place not in taken and records[place[0]].value.get("type") == "attachment"
+        ]
+        if held:
+            taken |= set(held)
+            found[at] = min(held)
+            beside[at] = sorted({number for number, _ in held} - {found[at][0]})
+    return found, beside
+
+
+def _texts(value: dict[str, Any]) -> list[str]:
+    """The texts of a record, without the client's wrapping."""
+    rendered, message = value.get("rendered"), value.get("message")
+    if value.get("isSidechain"):
+        return []
+    if value.get("type") == "attachment" and isinstance(rendered, list):
+        return [_bare(one.get("content")) for one in rendered if isinstance(one, dict)]
+    if value.get("type") == "user" and isinstance(message, dict):
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [content]
+        return [_bare(one.get("text") if isinstance(one, dict) else one) for one in parts]
+    return []
+
+
+def _bare(words: Any) -> str:
+    bare: str = words.strip() if isinstance(words, str) else ""
+    if bare.startswith(_OPEN) and bare.endswith(_CLOSE):
+        return bare[len(_OPEN) : -len(_CLOSE)].strip()
+    return bare
+
+
+def _settle(records: list[SourceRecord], order: ResumeOrder) -> None:
+    """Let no figure and no request stand behind the first change. The last answer gets the size that was worked out,
+    marked as an estimate."""
+    first = first_change(records)
+    last = next((r.answer_id for r in reversed(records) if r.answer_id and not r.removed), "")
+    rewritten = any(r.touched for r in records if r.answer_id == last)
+    begins = {r.answer_id: n for n, r in reversed(list(enumerate(records)))}
+    for number, record in enumerate(records):
+        kind, answer = record.value.get("type"), record.answer_id
+        if kind == _SPENT or (number > first and str(kind) in _REQUESTS):
+            record.removed = True
+        elif kind == "content-replacement":
+            _replacements(record, records)
+        elif answer and not record.removed:
+            stale = begins[answer] > first
+            if stale and "requestRef" in record.value:
+                record.set_["requestRef"] = None
+            known = record.value["message"].get("usage")
+            size = order.input_tokens if answer == last else None
+            if isinstance(known, dict) and size is not None and (stale or rewritten):
+                output = order.answer_tokens if rewritten else known.get("output_tokens")
+                record.usage = {"input_tokens": size, "output_tokens": output, ESTIMATED_BY: "ctxtui"}
+            elif isinstance(known, dict) and stale:
+                record.usage = _NONE
+
+
+def _replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
+    """The client puts its own shorter text in the place of a large result; not where the result was changed here."""
+    listed = record.value.get("replacements")
+    if not isinstance(listed, list):
+        return
+    changed = {call for one in records if one.touched for call in one.answers.values()}
+    left = [one for one in listed if not (isinstance(one, dict) and one.get("toolUseId") in changed)]
+    if len(left) < len(listed):
+        record.set_["replacements"] = canonical.dumps(left)
+
+
+_REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceToolAssistantUUID")
+"""Members of a record that name another one."""
+
+
+class ResumeChain:
+    """The records of a session with what is put in before them. `known` are the uuids in use."""
+
+    def __init__(self, records: list[SourceRecord]) -> None:
+        self._records = records
+        self._by_id = {str(one.value["uuid"]): one for one in reversed(records) if one.value.get("uuid")}
+        self.known = self._by_id.keys()
+        self._numbers = {id(one): number for number, one in enumerate(records)}
+        self._before: dict[int, list[dict[str, Any]]] = {}
+        self._last: list[dict[str, Any]] = []
+
+    def put(self, record: dict[str, Any], follower: int) -> None:
+        """Put `record` in just before the record number `follower` (0-based)."""
+        waiting = self._before.setdefault(follower, [])
+        above = waiting[-1]["uuid"] if waiting else self._stays(self._records[follower].value.get("parentUuid"))
+        waiting.append({**record, "parentUuid": above})
+
+    def put_last(self, record: dict[str, Any], above: int | None) -> None:
+        """Put `record` in at the end, behind the record number `above` (0-based)."""
+        own = None if above is None else self._stays(self._records[above].value.get("uuid"))
+        self._last.append({**record, "parentUuid": self._last[-1]["uuid"] if self._last else own})
+
+    def lines(self, session_id: str) -> Iterator[bytes]:
+        """The lines of the session, whose id is now `session_id`, each with its line end."""
+        own = canonical.dumps(session_id)
+        for number, record in enumerate(self._records):
+            before = self._before.get(number, [])
+            yield from (_line({**one, "sessionId": session_id}) for one in before)
+            if not record.removed and not self._of_removed(record):
+                changes = record.members | self._references(record, before)
+                if isinstance(record.value.get("sessionId"), str):
+                    changes["sessionId"] = own
+                line = spliced(record.raw, changes)
+                if record.value.get("type") == "assistant" and _COPIED not in record.value:
+                    line = added(line, _COPIED, canonical.dumps(MAKER))
+                yield line + b"\n"
+        yield from (_line({**one, "sessionId": session_id}) for one in self._last)
+
+    def _stays(self, uuid: Any) -> Any:
+        """The nearest record from `uuid` upwards that stays; None where there is none."""
+        while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
+            above = self._by_id[uuid].value
+            uuid = above.get("parentUuid") or above.get("logicalParentUuid")
+        return uuid
+
+    def _references(self, record: SourceRecord, before: list[dict[str, Any]]) -> dict[str, bytes | None]:
+        changes: dict[str, bytes | None] = {}
+        for key in _REFERENCES:
+            named = record.value.get(key)
+            stays = before[-1]["uuid"] if before and key == "parentUuid" else self._stays(named)
+            if stays != named:
+                changes[key] = canonical.dumps(stays)
+        metadata = record.value.get("compactMetadata")
+        if isinstance(metadata, dict) and (kept := self._kept(metadata)) != metadata:
+            changes["compactMetadata"] = canonical.dumps(kept)
+        return changes
+
+    def _kept(self, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What a compaction says of the messages that it left standing, with what became of them: the client takes none
+        of them where one that it names is missing."""
+        kept = dict(metadata)
+        segment, listed = kept.get("preservedSegment"), kept.get("preservedMessages")
+        if isinstance(segment, dict):
+            left = self._left(self._stretch(segment.get("headUuid"), segment.get("tailUuid")))
+            if left:
+                ends = {"headUuid": left[0], "tailUuid": left[-1]}
+                kept["preservedSegment"] = {**segment, **self._anchored(segment), **ends}
+            elif self._by_id.keys() >= {segment.get("headUuid"), segment.get("tailUuid")}:
+                del kept["preservedSegment"]
+        if isinstance(listed, dict):
+            names = {key: self._left(value) for key, value in listed.items() if isinstance(value, list)}
+            kept["preservedMessages"] = {**listed, **self._anchored(listed), **names}
+            if names and not any(names.values()):
+                del kept["preservedMessages"]
+        return kept
+
+    def _anchored(self, named: dict[str, Any]) -> dict[str, Any]:
+        return {"anchorUuid": self._stays(named["anchorUuid"])} if "anchorUuid" in named else {}
+
+    def _stretch(self, head: Any, tail: Any) -> list[Any]:
+        """The uuids from `head` to `tail` along the chain; none where `tail` does not stand below `head`."""
+        found: list[Any] = []
+        at = tail
+        while isinstance(at, str) and at in self._by_id and at not in found:
+            found.append(at)
+            if at == head:
+                return found[::-1]
+            at = self._by_id[at].value.get("parentUuid")
+        return []
+
+    def _left(self, uuids: list[Any]) -> list[Any]:
+        """`uuids` with what was put in before them and without those that are taken out."""
+        left: list[Any] = []
+        for uuid in uuids:
+            record = self._by_id.get(uuid) if isinstance(uuid, str) else None
+            if record is not None:
+                left += [one["uuid"] for one in self._before.get(self._numbers[id(record)], [])]
+            left += [] if record is not None and record.removed else [uuid]
+        return left
+
+    def _of_removed(self, record: SourceRecord) -> bool:
+        """Whether `record` only serves one that is taken out: the files as they stood when it was said."""
+        owner = self._by_id.get(str(record.value.get("messageId")))
+        return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return canonical.dumps(record) + b"\n"
+
+
+_VERSION: Final = "2.1.332"
+"""The version whose records new sessions have (facts §13)."""
+_SAID: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
+_IN_RESULT: Final = frozenset({"text", "image", "document"})
+_BESIDE: Final = frozenset({"cache_control", "citations"})
+"""Members of a block that hold only where it stood."""
+
+
+def _translatable(body: Body, losses: Losses) -> Body:
+    messages: list[Body] = []
+    for message in body.get("messages", []):
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else _readable(content, losses)
+        role = message["role"]
+        if role == "system":
+            losses.note("system messages became reminders of the user")
+            parts = [{**part, "text": f"{_OPEN}\n{part.get('text', '')}\n{_CLOSE}"} for part in parts]
+            role = "user"
+        kept = [made for part in parts if (made := _block(part, _SAID, losses)) is not None]
+        if kept and messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += kept
+        elif kept:
+            messages.append({"role": role, "content": kept})
+    if body.get("system") or body.get("tools"):
+        losses.note(OWN)
+    return {"model": body["model"], "max_tokens": body.get("max_tokens", 1), "messages": messages}
+
+
+def _readable(content: Any, losses: Losses) -> list[Body]:
+    """The parts of `content` that say of what type they are: a damaged recording may have others."""
+    parts = content if isinstance(content, list) else [content]
+    found = [part for part in parts if isinstance(part, dict) and isinstance(part.get("type"), str)]
+    if len(found) < len(parts):
+        losses.note("parts that could not be read")
+    return found
+
+
+def _block(part: Body, known: frozenset[str], losses: Losses) -> Body | None:
+    if part["type"] not in known:
+        losses.note(f"{part['type']}{ONLY_THERE}")
+        return None
+    made = {key: value for key, value in part.items() if key not in _BESIDE}
+    if isinstance(made.get("content"), list) and part["type"] == "tool_result":
+        inner = _readable(made["content"], losses)
+        made["content"] = [one for each in inner if (one := _block(each, _IN_RESULT, losses)) is not None]
+    return made
+
+
+def _translated(order: TranslatedOrder) -> ResumedFile:
+    session_id, above, lines = next(order.ids), None, []
+    like = {"isSidechain": False, "userType": "external", **({"cwd": order.cwd} if order.cwd else {})}
+    like |= {"sessionId": session_id, "version": _VERSION, "timestamp": stamp(order.now)}
+    for message in order.body["messages"]:
+        record = made_record(like, message["role"], message["content"], next(order.ids))
+        lines.append(_line({**record, "parentUuid": above}))
+        above = record["uuid"]
+    return ResumedFile(b"".join(lines), (), session_id, f"{session_id}.jsonl")
+
+
+TRANSLATION: Final = Translation(ANTHROPIC, _translatable, _translated)
+"""For any recording's context."""

@@ -1,1 +1,0 @@
-"""Writes a session as a file that Claude Code resumes."""

@@ -1,0 +1,299 @@
+"""The database of simonw/llm: the store of messages by hash (mid-2026 on), each naming the one before it, so that
+conversations share what they have in common; a turn names the message that its answer ends with. Older versions keep
+responses, each with what it added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core.block import TOOL, Item, Place
+from ctxtui.core.call import Call
+from ctxtui.core.canonical import Json
+from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit import plain_messages
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
+from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
+from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
+
+
+def by(rows: list[Row], key: str) -> dict[str, list[Row]]:
+    """The rows by a column of texts or numbers."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(key_of(row.get(key)), []).append(row)
+    return found
+
+
+def key_of(value: Json) -> str:
+    """A column's value as a key: numbers are rows' ids."""
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
+
+
+def tool(row: Row) -> Item:
+    """A tool that was offered."""
+    told = {"name": row.get("name"), "description": row.get("description")}
+    return Item(blocks.make(TOOL, {**told, "input_schema": decoded(row.get("input_schema"))}), Place("tools"))
+
+
+def attachment(row: Row) -> dict[str, Json]:
+    """A picture or document that was sent along; what was named by path or address only stays so."""
+    mime, data = word(row.get("type")), at(row.get("content"), "base64")
+    if mime.startswith("image/") and isinstance(data, str):
+        return plain_messages.image(mime, data)
+    source: dict[str, Json] = {"type": "base64", "media_type": mime, "data": data}
+    if not isinstance(data, str):
+        source = {key: row[key] for key in ("url", "path") if row.get(key)}
+        source = {"type": next(iter(source), "none"), **source, "media_type": mime}
+    return {"type": "image" if mime.startswith("image/") else "document", "source": source}
+
+
+def call(row: Row) -> Call:
+    """A turn or response as a call, less its context."""
+    began, lasted = moment(row.get("datetime_utc")), count(row.get("duration_ms"))
+    answer = obj(decoded(row.get("response_json")))
+    told: dict[str, Json] = {}
+    if row.get("options_json") and decoded(row["options_json"]):
+        told["options"] = decoded(row["options_json"])
+    told |= {key: row[key] for key in ("schema_id",) if row.get(key)}
+    if answer.get("id"):
+        told["response_id"] = answer["id"]
+    asked = word(row.get("model"))
+    return Call(
+        word(row.get("id")),
+        "",
+        provider=asked.partition("/")[0] if "/" in asked else "",
+        model=word(row.get("resolved_model")) or asked,
+        started=began,
+        ended=began + lasted / 1000 if began is not None and lasted else None,
+        usage=usage(row, answer),
+        stop_reason=word(answer.get("finish_reason")) or word(answer.get("stop_reason")),
+        extra=told,
+    )
+
+
+def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
+    """Usage as llm notes it: the provider's two figures, and the rest of its report as JSON, zeros left out."""
+    if row.get("input_tokens") is None and row.get("output_tokens") is None:
+        return None
+    details = obj(decoded(row.get("token_details")))
+    given, output = count(row.get("input_tokens")), count(row.get("output_tokens"))
+    inputs = [obj(details.get(name)) for name in ("prompt_tokens_details", "input_tokens_details")]
+    inside = max(count(told.get("cached_tokens")) for told in inputs)
+    written = max(count(told.get("cache_write_tokens")) for told in inputs)
+    beside = count(details.get("cache_read_input_tokens"))
+    outputs = [obj(details.get(name)) for name in ("completion_tokens_details", "output_tokens_details")]
+    thought = sum(count(told.get(key)) for told in outputs for key in ("reasoning_tokens", "thinking_tokens"))
+    told = {**obj(answer.get("usage")), **details}
+    return Usage(
+        fresh=max(0, given - inside - written),
+        cache_read=inside or beside,
+        write_5m=count(details.get("cache_creation_input_tokens")),
+        write_30m=written,
+        output=output,
+        reasoning=min(output, thought),
+        has_cache=any("cache" in key or key in ("prompt_tokens_details", "input_tokens_details") for key in told),
+    )
+
+
+class MessageStore:
+    """The rows by what they are asked for with."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._messages = {word(row.get("hash")): row for row in tables.get("messages", [])}
+        self._parts = by(sorted(tables.get("parts", []), key=lambda r: count(r.get("position"))), "message_hash")
+        self._fragments = {key_of(row.get("id")): word(row.get("content")) for row in tables.get("fragments", [])}
+        self._attachments = {word(row.get("id")): row for row in tables.get("attachments", [])}
+        tools = {key_of(row.get("id")): tool(row) for row in tables.get("tools", [])}
+        self._tools = {
+            turn: [tools[id_] for row in rows if (id_ := key_of(row.get("tool_id"))) in tools]
+            for turn, rows in by(tables.get("turn_tools", []), "turn_id").items()
+        }
+
+    def turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
+        """The call of a turn: what it was asked, and what it added."""
+        chain = self._chain(word(row.get("tip_message_hash")))
+        hashes = [word(message.get("hash")) for message in chain]
+        parent = word(row.get("parent_message_hash"))
+        if parent in hashes:
+            asked = hashes.index(parent) + 1
+        else:
+            asked = len(chain) - 1 if chain and chain[-1].get("role") == "assistant" else len(chain)
+        head = dialogue.tree.extend(ROOT, self._tools.get(word(row.get("id")), []))
+        for message in chain[:asked]:
+            head = dialogue.tree.extend(head, self._items(message))
+        said = [item for message in chain[asked:] for item in self._items(message)]
+        yield dialogue.answer(said, call(row), after=head)
+
+    def go_on(self, dialogue: Dialogue, tip: str) -> None:
+        """The conversation ends at message `tip`, which is further than its last turn where more was put in since."""
+        chain = self._chain(tip)
+        if not chain:
+            return
+        items = [item for message in chain for item in self._items(message)]
+        tree = dialogue.tree
+        held = [item for item in tree.items(dialogue.head) if item.place.section != "tools"]
+        if items != held:
+            dialogue.head = ROOT
+            dialogue.say(items)
+
+    def _chain(self, tip: str) -> list[Row]:
+        """The messages up to `tip`, the first one first."""
+        found: list[Row] = []
+        seen: set[str] = set()
+        while tip in self._messages and tip not in seen:
+            seen.add(tip)
+            found.append(self._messages[tip])
+            tip = word(self._messages[tip].get("parent_hash"))
+        return found[::-1]
+
+    def _items(self, message: Row) -> list[Item]:
+        parts = [self._part(row) for row in self._parts.get(word(message.get("hash")), [])]
+        return spoken(word(message.get("role")) or "user", *parts)
+
+    def _part(self, row: Row) -> Json:
+        """A stored part in the common spelling; what it holds beyond is kept under its own name."""
+        payload = obj(decoded(row.get("payload")))
+        if "text_ref" in payload:
+            payload = {**payload, "text": self._put_together(payload["text_ref"])}
+        text = word(row.get("text")) or word(payload.get("text"))
+        id_ = payload.get("tool_call_id", payload.get("id"))
+        name = row.get("tool_name") or payload.get("name")
+        match row.get("type"):
+            case "text":
+                return {**_rest(payload), **plain_messages.text(text)}
+            case "reasoning":
+                if not text and payload.get("redacted") is True:
+                    # A mark that the model thought, of which nobody kept or sends a word.
+                    return {**_rest(payload), "type": "reasoning", "summary": []}
+                signature = at(payload, "provider_metadata", "anthropic", "signature")
+                return {**_rest(payload), **plain_messages.thinking(text, signature)}
+            case "tool_call":
+                given = payload.get("arguments", payload.get("input", {}))
+                return {**_rest(payload), **plain_messages.tool_use(id_, name, given)}
+            case "tool_result":
+                output = payload.get("output", row.get("text"))
+                files = [self._file(one) for one in objects(payload.get("attachments"))]
+                told = output if output is not None else ""
+                content = [plain_messages.text(told), *files] if files else told
+                failed = bool(payload.get("exception"))
+                return {**_rest(payload), **plain_messages.tool_result(id_, content, failed, name=name)}
+            case "attachment":
+                return {**_rest(payload), **self._file(obj(payload.get("attachment")))}
+        return {**payload, "type": word(row.get("type")) or "part", **({"text": text} if text else {})}
+
+    def _file(self, ref: dict[str, Json]) -> dict[str, Json]:
+        return attachment(self._attachments.get(word(ref.get("id")), ref))
+
+    def _put_together(self, pieces: Json) -> str:
+        """A text that was stored in pieces, some of them fragments that other texts have as well."""
+        return "".join(
+            word(piece["literal"]) if "literal" in piece else self._fragments.get(key_of(piece.get("fragment")), "")
+            for piece in map(obj, listed(pieces))
+        )
+
+
+_SPELLED = ("type", "text", "text_ref", "name", "arguments", "input", "tool_call_id", "id", "output", "attachments",
+            "attachment")  # fmt: skip
+
+
+def _rest(payload: dict[str, Json]) -> dict[str, Json]:
+    return {key: item for key, item in payload.items() if key not in _SPELLED}
+
+
+class Responses:
+    """The rows by what they are asked for with."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._calls = by(tables.get("tool_calls", []), "response_id")
+        self._results = by(tables.get("tool_results", []), "response_id")
+        self._tools = {key_of(row.get("id")): tool(row) for row in tables.get("tools", [])}
+        self._offered = by(tables.get("tool_responses", []), "response_id")
+        self._fragments = {key_of(row.get("id")): word(row.get("content")) for row in tables.get("fragments", [])}
+        self._attachments = {word(row.get("id")): row for row in tables.get("attachments", [])}
+        self._beside = {
+            name: by(sorted(tables.get(name, []), key=lambda row: count(row.get("order"))), "response_id")
+            for name in ("prompt_fragments", "system_fragments", "prompt_attachments")
+        }
+
+    def write(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
+        """A response: what it adds to the conversation, and its answer."""
+        id_ = word(row.get("id"))
+        if dialogue.calls == 0:
+            dialogue.say(self._tools[key] for o in self._offered.get(id_, []) if (key := _id(o)) in self._tools)
+            system = "\n\n".join(filter(None, [*self._texts("system_fragments", id_), word(row.get("system"))]))
+            dialogue.say(spoken("system", system) if system else [])
+        results = [
+            plain_messages.tool_result(r.get("tool_call_id"), word(r.get("output")), bool(r.get("exception")))
+            for r in self._results.get(id_, [])
+        ]
+        dialogue.say(spoken("user", *results) if results else [])
+        prompt = "\n".join(filter(None, [*self._texts("prompt_fragments", id_), word(row.get("prompt"))]))
+        refs = [word(ref.get("attachment_id")) for ref in self._beside["prompt_attachments"].get(id_, [])]
+        files = [attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
+        asked = [*([prompt] if prompt else []), *files]
+        dialogue.say(spoken("user", *asked) if asked else [])
+        calls = [
+            plain_messages.tool_use(r.get("tool_call_id"), r.get("name"), decoded(r.get("arguments")))
+            for r in self._calls.get(id_, [])
+        ]
+        thought = [plain_messages.thinking(word(row["reasoning"]))] if word(row.get("reasoning")) else []
+        said = [word(row["response"])] if word(row.get("response")) else []
+        yield dialogue.answer(spoken("assistant", *thought, *said, *calls), call(row))
+
+    def _texts(self, table: str, id_: str) -> list[str]:
+        return [self._fragments.get(key_of(ref.get("fragment_id")), "") for ref in self._beside[table].get(id_, [])]
+
+
+def _id(offered: Row) -> str:
+    return key_of(offered.get("tool_id"))
+
+
+NAME: Final = "llm"
+
+
+def sniff(head: bytes, name: str) -> float:
+    """How sure it is that `head` begins the rows of llm's database."""
+    tables = tables_in(head)
+    return 0.95 if {"turns", "parts"} <= tables or {"conversations", "responses"} <= tables else 0.0
+
+
+def _told(tables: Tables, tree: Tree) -> Iterator[Event]:
+    turns = sorted(tables.get("turns", []), key=_when)
+    known = {word(turn.get("id")) for turn in turns}
+    # For a while both generations were written.
+    old = [row for row in sorted(tables.get("responses", []), key=_when) if word(row.get("id")) not in known]
+    threads = {word(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
+    spoken = list(dict.fromkeys(_thread_of(row) for row in [*turns, *old]))
+    # A fork that nothing was asked in yet has its history all the same.
+    spoken += [id_ for id_, row in threads.items() if id_ not in spoken and row.get("tip_message_hash")]
+    roots = [id_ for id_ in spoken if word(threads.get(id_, {}).get("forked_from")) not in spoken] or spoken
+    latest = {_thread_of(row): _when(row) for row in sorted([*turns, *old], key=_when)}
+    main = max(roots, key=lambda id_: latest.get(id_, ("", "")), default="")
+    ids, store, responses = Ids(), MessageStore(tables), Responses(tables)
+    yield Described(main, word(threads.get(main, {}).get("name")), NAME, client="llm")
+    for name in sorted(spoken, key=lambda id_: (id_ != main, latest.get(id_, ("", "")), id_)):
+        row = threads.get(name, {})
+        dialogue = Dialogue(tree, MAIN if name == main else name, ids)
+        origin = word(row.get("forked_from"))
+        parent = (MAIN if origin == main else origin) if origin in spoken and origin != name else ""
+        yield ThreadSeen(dialogue.thread, word(row.get("name")), parent)
+        for one in (one for one in [*old, *turns] if _thread_of(one) == name):
+            yield from store.turn(dialogue, one) if "tip_message_hash" in one else responses.write(dialogue, one)
+        store.go_on(dialogue, word(row.get("tip_message_hash")))
+        yield dialogue.tip()
+
+
+def _when(row: Row) -> tuple[str, str]:
+    return word(row.get("datetime_utc")), word(row.get("id"))
+
+
+def _thread_of(row: Row) -> str:
+    return word(row.get("thread_id")) or word(row.get("conversation_id")) or word(row.get("id"))
+
+
+reader = rows_reader(_told)

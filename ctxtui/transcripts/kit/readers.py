@@ -1,0 +1,236 @@
+"""Readers of JSON lines, record by record, of rows of databases, and of formats that are one value, read at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Protocol
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.core.errors import Malformed
+from ctxtui.core.session import Event, Happened, Outcome, Skipped
+from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.fields import listed, obj, word
+from ctxtui.transcripts.kit.records import FoundObject, Piece, RecordStream
+from ctxtui.transcripts.reader import Reader
+from ctxtui.wire.codec import spans
+
+_ONCE = Skipped | Happened | Outcome
+"""Events that are not replaced by a later one of the same id: told once, however often the file is read."""
+
+
+class Taker(Protocol):
+    """Takes the records of one format, in order."""
+
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
+        """The events of one record; `found` tells where it stands."""
+
+    def standing(self) -> Iterable[Event]:
+        """How things stand after the records so far: description, tips. Events that replace earlier ones only."""
+
+
+class LinesReader:
+    """Reads JSON lines for a `Taker`."""
+
+    def __init__(self, taker: Taker) -> None:
+        self._taker = taker
+        self._stream = RecordStream()
+        self._told: list[Event] = []
+
+    @property
+    def tail(self) -> Skipped | None:
+        """What is still incomplete at the end."""
+        return self._stream.tail
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events of the records that `data` completes."""
+        events: list[Event] = []
+        for piece in self._stream.feed(data):
+            events += self._events(piece)
+        return events
+
+    def settle(self) -> list[Event]:
+        """A last record without its line end, and how things stand, where that is news."""
+        events: list[Event] = []
+        for piece in self._stream.settle():
+            events += self._events(piece)
+        standing = list(self._taker.standing())
+        if standing != self._told:
+            # What a later event of the same id does not replace is told once.
+            events += [e for e in standing if not isinstance(e, _ONCE) or e not in self._told]
+            self._told = standing
+        return events
+
+    def part(self, name: str) -> Reader:
+        """No companions: a reader that takes nothing."""
+        return LinesReader(_Nothing())
+
+    def _events(self, piece: Piece) -> list[Event]:
+        if not isinstance(piece, FoundObject):
+            return [Skipped(piece.line, piece.reason)]
+        try:
+            found = self._taker.record(canonical.loads(piece.raw), piece)
+            return [*([Skipped(piece.line, piece.note)] if piece.note else ()), *found]
+        except RecursionError:
+            why = "nested too deeply to be read"
+            return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
+
+
+class _Nothing:
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
+        return ()
+
+    def standing(self) -> Iterable[Event]:
+        return ()
+
+
+def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
+    """The `open` of a format of JSON lines."""
+    return lambda tree: LinesReader(make(tree))
+
+
+Take = Callable[[Json, Tree], Iterable[Event]]
+"""The events of a format's JSON value, with nodes made in the tree."""
+
+Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
+"""The events of a whole file, and what is incomplete at its end."""
+
+
+class WholeReader:
+    """Keeps the bytes of a file and reads them when told that there are no more for now."""
+
+    def __init__(self, tree: Tree, parse: Parse) -> None:
+        self._tree = tree
+        self._parse = parse
+        self._data = bytearray()
+        self._read = 0
+        self._told: set[_ONCE] = set()
+        self._tail: Skipped | None = None
+
+    @property
+    def tail(self) -> Skipped | None:
+        """Where the file breaks off, None if it is whole."""
+        return self._tail
+
+    def feed(self, data: bytes) -> list[Event]:
+        """Nothing can be told before the end."""
+        self._data += data
+        return []
+
+    def settle(self) -> list[Event]:
+        """The events of everything so far; after more bytes, those that are new."""
+        if len(self._data) == self._read:
+            return []
+        self._read = len(self._data)
+        try:
+            events, self._tail = self._parse(bytes(self._data), self._tree)
+        except RecursionError:
+            events, self._tail = [], Skipped(1, "nested too deeply to be read")
+        news = [e for e in events if not isinstance(e, _ONCE) or e not in self._told]
+        self._told.update(e for e in news if isinstance(e, _ONCE))
+        return news
+
+    def part(self, name: str) -> Reader:
+        """Whole files have no companions: a reader that takes nothing."""
+        return WholeReader(self._tree, lambda data, tree: ([], None))
+
+
+def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:
+    """The `open` of a format that is one text."""
+    return lambda tree: WholeReader(tree, parse)
+
+
+def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
+    """The `open` of a format that is one JSON value."""
+
+    def parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
+        value, tail = value_of(data)
+        return list(take(value, tree)) if value is not None else [], tail
+
+    return whole_reader(parse)
+
+
+def value_of(data: bytes) -> tuple[Json, Skipped | None]:
+    """The JSON value in `data`, and where it breaks off: a cut file gives what was whole before the cut."""
+    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    start = spans.skip(text, 0)
+    if start == len(text):
+        return None, None
+    try:
+        found = spans.read(text, start)
+    except Malformed as error:
+        return _mended(text, start, error)
+    rest = text[found.end :].strip(" \t\r\n\0")
+    if not rest:
+        return found.value, None
+    line = text.count("\n", 0, found.end) + 1
+    return found.value, Skipped(line, f"{len(rest):,} characters after the end of the JSON value")
+
+
+def _mended(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]:
+    end = _broken_at(text, start)
+    line = text.count("\n", 0, end) + 1
+    cut = not text[end:].strip() or text[end : end + 1] == '"'
+    reason = "cut off: the JSON value that begins here has no end" if cut else error.message
+    value = None if "nested" in error.message else file_head.mend(text[start:end])
+    return value, Skipped(line, f"{reason} ({len(text) - end:,} characters not read)")
+
+
+def _broken_at(text: str, start: int) -> int:
+    try:
+        canonical.raw_decode(text, start)
+    except ValueError as error:
+        return max(start, int(getattr(error, "pos", start)))
+    except RecursionError:
+        return start
+    return len(text)
+
+
+Row = dict[str, Json]
+Tables = dict[str, list[Row]]
+HEAD: Final = "rows_of"
+"""The member of the first line of a database: its tables. Each further line is ``{"table": ..., "row": {...}}``."""
+JOB: Final = "files of a job folder"
+"""What a list of the numbered files of a job begins with: the edge makes one of a folder."""
+LOGS: Final = "logs of requests"
+"""What a list of logs begins with: the edge makes one of a folder."""
+
+
+def tables_in(head: bytes) -> frozenset[str]:
+    """The tables that a file of rows says it has; empty for any other file."""
+    if HEAD.encode() not in head[:200]:
+        return frozenset()
+    first = next(iter(file_head.values(head)), None)
+    return frozenset(map(word, listed(obj(first).get(HEAD))))
+
+
+def decoded(value: Json) -> Json:
+    """A column that holds JSON as text; the text itself where it is none."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return canonical.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+class _Rows:
+    """Gathers rows; what they come to is told when no more come for now."""
+
+    def __init__(self, tree: Tree, told: Callable[[Tables, Tree], Iterator[Event]]) -> None:
+        self._tree, self._told = tree, told
+        self._tables: Tables = {}
+
+    def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
+        if isinstance(value.get("row"), dict):
+            self._tables.setdefault(word(value.get("table")), []).append(value["row"])
+        return iter(())
+
+    def standing(self) -> Iterator[Event]:
+        return self._told(self._tables, self._tree)
+
+
+def rows_reader(told: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
+    """The `open` of a format of rows; `told` gives its events, which must be the same for the same rows."""
+    return lambda tree: LinesReader(_Rows(tree, told))
