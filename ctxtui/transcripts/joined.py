@@ -524,15 +524,12 @@ class JoinedReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the main file."""
         return self.main.tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes, as the main file alone has them until `settle`."""
         return self._tell(self.main.feed(data))
 
     def settle(self) -> list[Event]:
-        """How things stand at the end, joined with what lies beside it."""
         if not self._begun:
             return self._tell(self.main.settle())
         self._first.fold(self.main.settle())
@@ -542,7 +539,6 @@ class JoinedReader:
         return changes(before, joined)
 
     def part(self, name: str) -> Reader:
-        """The reader of a companion file, of either record."""
         other = self._beside(name)
         if other is None:
             return _Part(self.main.part(name), self._tell)
@@ -567,17 +563,13 @@ class _Part(Struct, frozen=True):
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at its end."""
         return self.reader.tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes."""
         return self.tell(self.reader.feed(data))
 
     def settle(self) -> list[Event]:
-        """The events at the end of the bytes so far."""
         return self.tell(self.reader.settle())
 
     def part(self, name: str) -> Reader:
-        """No companions of its own."""
         return self.reader.part(name)

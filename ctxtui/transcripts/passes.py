@@ -24,19 +24,15 @@ class PassReader(Struct, frozen=True):
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the bytes so far."""
         return self.reader.tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
         return _with_passes(self.reader.feed(data))
 
     def settle(self) -> list[Event]:
-        """The events at the end of the bytes so far."""
         return _with_passes(self.reader.settle())
 
     def part(self, name: str) -> Reader:
-        """The reader for the companion file `name`."""
         return PassReader(self.reader.part(name))
 
 

@@ -40,18 +40,15 @@ class LinesReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end."""
         return self._stream.tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
         events: list[Event] = []
         for piece in self._stream.feed(data):
             events += self._events(piece)
         return events
 
     def settle(self) -> list[Event]:
-        """A last record without its line end, and how things stand, where that is news."""
         events: list[Event] = []
         for piece in self._stream.settle():
             events += self._events(piece)
@@ -63,7 +60,6 @@ class LinesReader:
         return events
 
     def part(self, name: str) -> Reader:
-        """No companions: a reader that takes nothing."""
         return LinesReader(_Nothing())
 
     def _events(self, piece: Piece) -> list[Event]:
@@ -110,16 +106,13 @@ class WholeReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """Where the file breaks off, None if it is whole."""
         return self._tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """Nothing can be told before the end."""
         self._data += data
         return []
 
     def settle(self) -> list[Event]:
-        """The events of everything so far; after more bytes, those that are new."""
         if len(self._data) == self._read:
             return []
         self._read = len(self._data)
@@ -132,7 +125,6 @@ class WholeReader:
         return news
 
     def part(self, name: str) -> Reader:
-        """Whole files have no companions: a reader that takes nothing."""
         return WholeReader(self._tree, lambda data, tree: ([], None))
 
 

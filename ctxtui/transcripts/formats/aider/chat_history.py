@@ -62,15 +62,12 @@ class AiderReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """Text has no cut end."""
         return None
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the lines that `data` completes."""
         return [event for line in self._lines.feed(data) for event in self._take(line)]
 
     def settle(self) -> list[Event]:
-        """What stands at the end, and how things stand."""
         events: list[Event] = []
         rest = self._lines.rest
         if rest.data:
@@ -87,7 +84,6 @@ class AiderReader:
         return events
 
     def part(self, name: str) -> Reader:
-        """No companions."""
         return AiderReader(Tree())
 
     def _take(self, line: TextLine) -> Iterator[Event]:

@@ -66,11 +66,9 @@ class LlmHistoryReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """Text has no cut end."""
         return None
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the exchanges that `data` completes."""
         events: list[Event] = []
         for line in self._lines.feed(data):
             text = line.data.decode("utf-8", "replace").rstrip("\r")
@@ -87,7 +85,6 @@ class LlmHistoryReader:
         return events
 
     def settle(self) -> list[Event]:
-        """The exchange at the end, as far as it goes, and how things stand."""
         section, asked = self._section, self._asked
         kept, tip = dict(self._given), self._tip
         rest = self._lines.rest.data.decode("utf-8", "replace")
@@ -108,7 +105,6 @@ class LlmHistoryReader:
         return news
 
     def part(self, name: str) -> Reader:
-        """No companions of its own."""
         return LlmHistoryReader(Tree())
 
     def _close(self) -> Iterator[Event]:
