@@ -32,7 +32,7 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less, newest_quotas
-from ctxtui.transcripts.reader import Reader
+from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import marks_json, marks_of
 
 UNANSWERED: Final = "unanswered"
@@ -493,10 +493,7 @@ def changes(old: Session, new: Session) -> list[Event]:
     return [*events, *(now - Counter[Event]([*old.skipped, *old.happenings, *old.outcomes, *old.quotas])).elements()]
 
 
-Tell = Callable[[list[Event]], list[Event]]
-
-
-class JoinedReader:
+class JoinedReader(Reader):
     """Reads the file that was opened with `main`, and joins what companion files of the other record say.
 
     `beside` makes the reader of such a file on the tree `apart` (None: the file belongs to the record of `main`), and
@@ -541,9 +538,9 @@ class JoinedReader:
     def part(self, name: str) -> Reader:
         other = self._beside(name)
         if other is None:
-            return _Part(self.main.part(name), self._tell)
+            return ChangedReader(self.main.part(name), self._tell)
         self._begun = True
-        return _Part(other, self._hold)
+        return ChangedReader(other, self._hold)
 
     def _tell(self, events: list[Event]) -> list[Event]:
         self._first.fold(events)
@@ -553,23 +550,3 @@ class JoinedReader:
     def _hold(self, events: list[Event]) -> list[Event]:
         self._other.fold(events)
         return []
-
-
-class _Part(Struct, frozen=True):
-    """Reads a companion file; `tell` gives what is told of its events at once."""
-
-    reader: Reader
-    tell: Tell
-
-    @property
-    def tail(self) -> Skipped | None:
-        return self.reader.tail
-
-    def feed(self, data: bytes) -> list[Event]:
-        return self.tell(self.reader.feed(data))
-
-    def settle(self) -> list[Event]:
-        return self.tell(self.reader.settle())
-
-    def part(self, name: str) -> Reader:
-        return self.reader.part(name)

@@ -30,7 +30,7 @@ class Taker(Protocol):
         """How things stand after the records so far: description, tips. Events that replace earlier ones only."""
 
 
-class LinesReader:
+class LinesReader(Reader):
     """Reads JSON lines for a `Taker`."""
 
     def __init__(self, taker: Taker) -> None:
@@ -59,9 +59,6 @@ class LinesReader:
             self._told = standing
         return events
 
-    def part(self, name: str) -> Reader:
-        return LinesReader(_Nothing())
-
     def _events(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, FoundObject):
             return [Skipped(piece.line, piece.reason)]
@@ -71,14 +68,6 @@ class LinesReader:
         except RecursionError:
             why = "nested too deeply to be read"
             return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
-
-
-class _Nothing:
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
-        return ()
-
-    def standing(self) -> Iterable[Event]:
-        return ()
 
 
 def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
@@ -93,7 +82,7 @@ Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
 """The events of a whole file, and what is incomplete at its end."""
 
 
-class WholeReader:
+class WholeReader(Reader):
     """Keeps the bytes of a file and reads them when told that there are no more for now."""
 
     def __init__(self, tree: Tree, parse: Parse) -> None:
@@ -123,9 +112,6 @@ class WholeReader:
         news = [e for e in events if not isinstance(e, _ONCE) or e not in self._told]
         self._told.update(e for e in news if isinstance(e, _ONCE))
         return news
-
-    def part(self, name: str) -> Reader:
-        return WholeReader(self._tree, lambda data, tree: ([], None))
 
 
 def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:

@@ -51,7 +51,7 @@ class _Section(Struct):
     end: int = 0
 
 
-class LlmHistoryReader:
+class LlmHistoryReader(Reader):
     """Reads such a file line by line."""
 
     def __init__(self, tree: Tree) -> None:
@@ -63,10 +63,6 @@ class LlmHistoryReader:
         self._given: dict[str, int] = {}
         self._told: list[Event] = []
         self._title = ""
-
-    @property
-    def tail(self) -> Skipped | None:
-        return None
 
     def feed(self, data: bytes) -> list[Event]:
         events: list[Event] = []
@@ -103,9 +99,6 @@ class LlmHistoryReader:
         news = [event for event in standing if event not in self._told]
         self._told = standing
         return news
-
-    def part(self, name: str) -> Reader:
-        return LlmHistoryReader(Tree())
 
     def _close(self) -> Iterator[Event]:
         """A section is whole: a request waits for its answer, an answer makes a call of it."""

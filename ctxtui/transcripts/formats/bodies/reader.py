@@ -162,7 +162,7 @@ def _spoken(events: list[sse.ServerEvent]) -> str:
 NO_CONTEXT: Final = "JSON that is no request, answer or message"
 
 
-class BodiesReader:
+class BodiesReader(Reader):
     """Reads plain bodies of any dialect; `source` is the dialect that the file's head shows."""
 
     def __init__(self, tree: Tree, source: str) -> None:
@@ -206,9 +206,6 @@ class BodiesReader:
             self._title = title
             events.append(Described(title=title))
         return events
-
-    def part(self, name: str) -> Reader:
-        return BodiesReader(Tree(), self._source)
 
     def _take(self, found: Text | Skipped) -> Iterator[Event]:
         if isinstance(found, Skipped):

@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> float:
     return 1.0 if ours else 0.0
 
 
-class CtxtuiReader:
+class CtxtuiReader(Reader):
     """Reads what `write` wrote, line by line; a file that grows is followed."""
 
     def __init__(self, tree: Tree) -> None:
@@ -89,9 +89,6 @@ class CtxtuiReader:
             return []
         self._lines.take(len(rest.data))
         return list(self._line(rest))
-
-    def part(self, name: str) -> Reader:
-        return CtxtuiReader(Tree())
 
     def _line(self, line: TextLine) -> Iterator[Event]:
         data = line.data.removeprefix(_BOM).strip()

@@ -76,7 +76,7 @@ def _wrong(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
     return ""
 
 
-class BodyFileReader:
+class BodyFileReader(Reader):
     """Reads one file of bodies beside a transcript; what it says is told when the reader of the transcript settles."""
 
     def __init__(self, exchanges: WrittenExchanges, name: str) -> None:
@@ -99,11 +99,8 @@ class BodyFileReader:
             self._wrong = _take(self._exchanges, self._name, bytes(self._data))
         return []
 
-    def part(self, name: str) -> Reader:
-        return BodyFileReader(self._exchanges, name)
 
-
-class BodyLinesReader:
+class BodyLinesReader(Reader):
     """Reads the index beside a transcript, or (`alone`) a folder of bodies as one stream: the lines of its index, and a
     line for each file. `tail` also says which files that are named are not there."""
 
@@ -125,9 +122,6 @@ class BodyLinesReader:
     def settle(self) -> list[Event]:
         events = [event for piece in self._stream.settle() for event in self._piece(piece)]
         return [*events, *self._exchanges.settle()] if self._alone else events
-
-    def part(self, name: str) -> Reader:
-        return BodyFileReader(self._exchanges, name)
 
     def _piece(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, FoundObject):
