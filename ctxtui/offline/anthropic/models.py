@@ -18,28 +18,13 @@ OFFLINE: Final = "offline"
 STAND_IN: Final = "claude-opus-5-5"
 """The model whose rules hold for `OFFLINE`."""
 
-KNOWN: Final = (
-    "claude-fable-5-2",
-    "claude-mythos-5-2",
-    "claude-fable-5-1",
-    "claude-mythos-5-1",
-    "claude-opus-5-5",
-    "claude-sonnet-5-5",
-    "claude-haiku-5-5",
-    "claude-fable-5",
-    "claude-mythos-5",
-    "claude-opus-5",
-    "claude-opus-4-8",
-    "claude-opus-4-7",
-    "claude-sonnet-5",
-    "claude-opus-4-6",
-    "claude-sonnet-4-6",
-    "claude-opus-4-5",
-    "claude-sonnet-4-5",
-    "claude-haiku-4-5",
-    "claude-opus-4-1",
-    "claude-opus-4",
-    "claude-sonnet-4",
+KNOWN: Final = tuple(
+    (
+        "claude-fable-5-2 claude-mythos-5-2 claude-fable-5-1 claude-mythos-5-1 claude-opus-5-5 claude-sonnet-5-5 "
+        "claude-haiku-5-5 claude-fable-5 claude-mythos-5 claude-opus-5 claude-opus-4-8 claude-opus-4-7 "
+        "claude-sonnet-5 claude-opus-4-6 claude-sonnet-4-6 claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5 "
+        "claude-opus-4-1 claude-opus-4 claude-sonnet-4"
+    ).split()
 )
 """The ids that are listed, newest first; others of the same lines are refused as not found."""
 
