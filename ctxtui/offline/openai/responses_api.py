@@ -161,7 +161,7 @@ _BROKEN: Final = {
 }
 
 
-def refused(provider: Provider, asked: ApiRequest, counting: bool) -> list[Refusal]:
+def refused(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
     """Why the request is not served."""
     kept = before(provider, asked)
     if asked.body.get("conversation") is not None:
