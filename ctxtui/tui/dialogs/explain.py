@@ -114,7 +114,7 @@ class ExplainScreen(Dialog[str]):
         said = [*explained(self._below, spot)]
         text = cells.fit(spot.text.strip(), 12)
         title = [Span(spot.entry.word, "accent bold")]
-        title = title if text == spot.entry.word else [Span(f"{text}  ", "ink"), *title]
+        title = title if text == spot.entry.word else [Span(f"{text}  "), *title]
         lines = note.lines(title, said, _KEYS, self.app.size.width)
         size = width(lines[0]), len(lines)
         x, y = note.place(Region(spot.x, spot.y, spot.width, 1), size, self.app.size)

@@ -256,7 +256,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def action_moved(self, key: str) -> None:
         """A key that did something before 1.0, and nothing now, says where that is."""
-        self.line.say([Span(key, "accent bold"), Span(f" moved · {moved.now(key)}", "ink")])
+        self.line.say([Span(key, "accent bold"), Span(f" moved · {moved.now(key)}")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""
@@ -412,7 +412,7 @@ class InspectorScreen(SessionScreen):
     def _complete(self) -> None:
         self.post_message(Opened(self))
         if self.note:
-            self.line.say([Span("▲ ", "warn"), Span(safe_text.one_line(self.note), "ink")])
+            self.line.say([Span("▲ ", "warn"), Span(safe_text.one_line(self.note))])
             self.note = ""
 
     @property
