@@ -186,6 +186,8 @@ class SessionScreen(StillScreen, Commanded):
 
     # What the widgets and the threads tell
 
+    gives_way = True
+
     def give_way(self) -> None:
         """A key came: what is worked out in the background waits until its frame is on the screen."""
         self.state.feed.hold()
@@ -384,8 +386,6 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: SessionSource, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
-        self.note = ""
-        """What is said of the session when it is there."""
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
         session = session_controllers(*every, self.edits, pager, RecordedAsker(source))
