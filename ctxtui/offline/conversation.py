@@ -181,14 +181,13 @@ class ToolOutcome(Struct, frozen=True):
 
 class ScriptTask(Struct, frozen=True):
     """`task` is what the person said last, `heard` the results since then, `made` the number of calls since then;
-    `earlier` are all texts before, (where from, text); `begun` is the text that the answer must continue."""
+    `earlier` are all texts before, (where from, text)."""
 
     tools: tuple[Definition, ...]
     task: str
     heard: tuple[ToolOutcome, ...]
     made: int
     earlier: tuple[tuple[str, str], ...]
-    begun: str = ""
 
 
 def listen(request: Request) -> ScriptTask:
@@ -212,8 +211,7 @@ def listen(request: Request) -> ScriptTask:
             elif part.what == TEXT and n < at:
                 earlier.append((turn.role, clean(part.reading.text)))
     made = sum(part.what == CALL for turn in talk[at + 1 :] for part in turn.parts)
-    begun = _words(talk[-1]) if talk and talk[-1].role == "assistant" else ""
-    return ScriptTask(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier), begun)
+    return ScriptTask(tools, _said(talk[at]) if at >= 0 else "", tuple(heard), made, tuple(earlier))
 
 
 def clean(text: str) -> str:
@@ -251,12 +249,9 @@ def _between(head: dict[str, Json], items: Sequence[Item]) -> Turn:
     text = "".join(one for one in texts if isinstance(one, str))
     said = _PAYLOAD.sub("", text)
     if _FINAL.search(text):
-        return Turn("tool", [TurnPart(RESULT, "agent_message", head, BlockContent(text=said, name=_author(head)))])
+        author = str(head.get("author") or "an agent")
+        return Turn("tool", [TurnPart(RESULT, "agent_message", head, BlockContent(text=said, name=author))])
     return Turn("user", [TurnPart(TEXT, "agent_message", head, BlockContent(text=said))])
-
-
-def _author(value: dict[str, Json]) -> str:
-    return str(value.get("author") or "an agent")
 
 
 def _compacted(value: dict[str, Json]) -> Turn:

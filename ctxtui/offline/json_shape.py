@@ -53,22 +53,22 @@ class ShapeFault(NamedTuple):
     value: Json
 
 
-ANY: Final = ShapeField()
-TEXT: Final = ShapeField((STRING,))
-FLAG: Final = ShapeField((BOOLEAN,))
-MAP: Final = ShapeField((OBJECT,))
-ROWS: Final = ShapeField((ARRAY,))
-COUNT: Final = ShapeField((INTEGER,), at_least=0)
-
-
-def needed(*types: str, choices: tuple[str, ...] = (), at_least: int | None = None) -> ShapeField:
-    """A member that must be there and not be null."""
-    return ShapeField(types, required=True, null=False, choices=choices, at_least=at_least)
-
-
-def one_of(*choices: str) -> ShapeField:
-    """A word out of `choices`, or null."""
-    return ShapeField((STRING,), choices=choices)
+def fields(spec: str) -> dict[str, ShapeField]:
+    """Members by name, as ``model! string, input string|array, effort =low|high, top_p number >=0 <=1, other``: what is
+    marked ``!`` must be there and not be null."""
+    made: dict[str, ShapeField] = {}
+    for one in spec.split(","):
+        name, *rules = one.split()
+        told: dict[str, Json] = {"required": name.endswith("!"), "null": not name.endswith("!")}
+        for rule in rules:
+            if rule.startswith("="):
+                told |= {"types": (STRING,), "choices": tuple(rule[1:].split("|"))}
+            elif rule.startswith((">=", "<=")):
+                told["at_least" if rule.startswith(">") else "at_most"] = int(rule[2:])
+            else:
+                told["types"] = tuple(rule.split("|"))
+        made[name.rstrip("!")] = ShapeField(**told)
+    return made
 
 
 def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[ShapeFault]:
@@ -80,7 +80,7 @@ def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterat
         elif (kind := _wrong(field, value[key])) is not None:
             yield ShapeFault(kind, (*path, key), field, value[key])
     for key in value.keys() - fields.keys():
-        yield ShapeFault("extra", (*path, key), ANY, value[key])
+        yield ShapeFault("extra", (*path, key), ShapeField(), value[key])
 
 
 def _wrong(field: ShapeField, value: Json) -> str | None:

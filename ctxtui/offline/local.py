@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -139,35 +139,35 @@ def _without(asked: ApiRequest, first: int) -> bytes:
     return canonical.dumps({**asked.body, "messages": kept})
 
 
-Told = Callable[[Local], Json]
+Told = Callable[[Local, dict[str, Json]], Json]
+"""What a server tells of itself, or of the text in a body; None for a model that is not there."""
 
-_SIZE: Final = 4_000_000_000
 _WHEN: Final = "2026-11-01T00:00:00Z"
-_DIGEST: Final = "0" * 64
 _DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
 
 
-def _tags(local: Local) -> Json:
-    return {"models": [_tag(model) for model in local.models]}
+def _models(key: str, row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Told:
+    return lambda local, _: {key: [row(model) for model in local.models if model.loaded or not loaded]}
+
+
+def _openai(owner: str, more: Callable[[LocalModel], dict[str, Json]] = lambda _: {}) -> Told:
+    def row(model: LocalModel) -> dict[str, Json]:
+        return {"id": model.name, "object": "model", "created": 0, "owned_by": owner, **more(model)}
+
+    return lambda local, _: {"object": "list", "data": [row(model) for model in local.models]}
 
 
 def _tag(model: LocalModel) -> dict[str, Json]:
-    named = {"name": model.name, "model": model.name, "size": _SIZE, "digest": _DIGEST, "details": _DETAILS}
-    return {**named, "modified_at": _WHEN}
+    named = {"name": model.name, "model": model.name, "size": 4_000_000_000, "digest": "0" * 64}
+    return {**named, "details": _DETAILS, "modified_at": _WHEN}
 
 
-def _ps(local: Local) -> Json:
-    running = [model for model in local.models if model.loaded]
-    return {
-        "models": [
-            {**_tag(model), "expires_at": _WHEN, "size_vram": 0, "context_length": model.window} for model in running
-        ]
-    }
+def _running(model: LocalModel) -> dict[str, Json]:
+    return {**_tag(model), "expires_at": _WHEN, "size_vram": 0, "context_length": model.window}
 
 
-def shown(local: Local, name: str) -> Json | None:
-    """Ollama's ``/api/show``; None for a model that is not there."""
-    model = local.model(name)
+def _show(local: Local, body: dict[str, Json]) -> Json:
+    model = local.model(str(body.get("model") or body.get("name")))
     if model is None:
         return None
     return {
@@ -181,70 +181,81 @@ def shown(local: Local, name: str) -> Json | None:
     }
 
 
-def _openai(owner: str, **more: Callable[[LocalModel], Json]) -> Told:
-    def told(local: Local) -> Json:
-        rows = [
-            {"id": m.name, "object": "model", "created": 0, "owned_by": owner, **{k: f(m) for k, f in more.items()}}
-            for m in local.models
-        ]
-        return {"object": "list", "data": rows}
-
-    return told
+def _studio_v0(model: LocalModel) -> dict[str, Json]:
+    row = {"id": model.name, "object": "model", "type": "llm", "max_context_length": model.maximum}
+    loaded = {"state": "loaded", "loaded_context_length": model.window}
+    return row | (loaded if model.loaded else {"state": "not-loaded"})
 
 
-def _studio_v0(local: Local) -> Json:
-    rows = []
-    for model in local.models:
-        row = {"id": model.name, "object": "model", "type": "llm", "max_context_length": model.maximum}
-        row["state"] = "loaded" if model.loaded else "not-loaded"
-        rows.append(row | ({"loaded_context_length": model.window} if model.loaded else {}))
-    return {"object": "list", "data": rows}
+def _studio_v1(model: LocalModel) -> dict[str, Json]:
+    instance = {"id": model.name, "config": {"context_length": model.window}}
+    row = {"key": model.name, "type": "llm", "display_name": model.name, "max_context_length": model.maximum}
+    return row | {"loaded_instances": [instance] if model.loaded else []}
 
 
-def _studio_v1(local: Local) -> Json:
-    rows = []
-    for model in local.models:
-        instance = {"id": model.name, "config": {"context_length": model.window}}
-        row = {"key": model.name, "type": "llm", "display_name": model.name, "max_context_length": model.maximum}
-        rows.append(row | {"loaded_instances": [instance] if model.loaded else []})
-    return {"models": rows}
-
-
-def _props(local: Local) -> Json:
-    window = local.models[0].window
+def _props(local: Local, _: dict[str, Json]) -> Json:
+    model = local.models[0]
     return {
-        "default_generation_settings": {"id": 0, "n_ctx": window, "is_processing": False},
+        "default_generation_settings": {"id": 0, "n_ctx": model.window, "is_processing": False},
         "total_slots": 1,
-        "model_path": local.models[0].name,
+        "model_path": model.name,
         "chat_template": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}",
     }
 
 
-def _slots(local: Local) -> Json:
-    return [{"id": 0, "n_ctx": local.models[0].window, "is_processing": False}]
+def _tokens(local: Local, text: str) -> list[int]:
+    ids: list[int] = encoding(card(local.models[0].name).encoding).encode_ordinary(text)
+    return ids
+
+
+def _vllm_tokenize(local: Local, body: dict[str, Json]) -> Json:
+    ids = _tokens(local, str(body["prompt"]) if "prompt" in body else rendered(body))
+    return {"count": len(ids), "max_model_len": local.models[0].window, "tokens": ids, "token_strs": None}
 
 
 LISTINGS: Final[dict[str, dict[str, Told]]] = {
     OLLAMA: {
-        "/api/tags": _tags,
-        "/api/ps": _ps,
-        "/api/version": lambda _: {"version": "0.0.0-ctxtui-offline"},
-        "/v1/models": _openai("library"),
+        "GET /api/tags": _models("models", _tag),
+        "GET /api/ps": _models("models", _running, loaded=True),
+        "GET /api/version": lambda *_: {"version": "0.0.0-ctxtui-offline"},
+        "GET /v1/models": _openai("library"),
+        "POST /api/show": _show,
     },
     LM_STUDIO: {
-        "/api/v0/models": _studio_v0,
-        "/api/v1/models": _studio_v1,
-        "/v1/models": _openai("organization_owner"),
+        "GET /api/v0/models": lambda local, _: {"object": "list", "data": [*map(_studio_v0, local.models)]},
+        "GET /api/v1/models": _models("models", _studio_v1),
+        "GET /v1/models": _openai("organization_owner"),
     },
     LLAMA_CPP: {
-        "/props": _props,
-        "/slots": _slots,
-        "/health": lambda _: {"status": "ok"},
-        "/v1/models": _openai("llamacpp", meta=lambda model: {"n_ctx_train": model.maximum}),
+        "GET /props": _props,
+        "GET /slots": lambda local, _: [{"id": 0, "n_ctx": local.models[0].window, "is_processing": False}],
+        "GET /health": lambda *_: {"status": "ok"},
+        "GET /v1/models": _openai("llamacpp", lambda model: {"meta": {"n_ctx_train": model.maximum}}),
+        "POST /tokenize": lambda local, body: {"tokens": _tokens(local, str(body.get("content", "")))},
+        "POST /apply-template": lambda _, body: {"prompt": rendered(body)},
     },
-    VLLM: {"/v1/models": _openai("vllm", max_model_len=lambda model: model.window)},
+    VLLM: {
+        "GET /v1/models": _openai("vllm", lambda model: {"max_model_len": model.window}),
+        "POST /tokenize": _vllm_tokenize,
+    },
 }
-"""What is told for a GET, by kind of server and path."""
+"""What is told beside answers, by kind of server, method and path."""
+
+
+def add_listings(app: web.Application, local: Local) -> None:
+    """Add what the server tells of itself and of texts."""
+    for place, told in LISTINGS[local.kind].items():
+        method, _, path = place.partition(" ")
+        app.router.add_route(method, path, partial(_tell, local, told))
+
+
+async def _tell(local: Local, told: Told, request: web.Request) -> web.StreamResponse:
+    try:
+        body = members(await request.json()) if request.method == "POST" else {}
+    except ValueError as trouble:
+        return json_response({"error": f"invalid JSON: {trouble}"}, 400)
+    found = told(local, body)
+    return json_response({"error": "model not found"}, 404) if found is None else json_response(found)
 
 
 def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal:
@@ -254,7 +265,7 @@ def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | 
     asked = replace(asked, body={**asked.body, "model": model.name})
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(provider.ledger.read(grammar.CHAT, raw), asked.model)
+        return provider.ledger.weigh(grammar.CHAT, raw, asked.model)
 
     weighed = fitted(asked, model.window, weigh) if local.cuts else weigh(asked.raw)
     if weighed.tokens > model.window and not local.cuts:
@@ -268,8 +279,8 @@ def completions(local: Local, provider: Provider, asked: ApiRequest) -> Reply | 
 
 def input_tokens(local: Local, provider: Provider, asked: ApiRequest) -> Reply:
     """llama.cpp's exact count."""
-    request = provider.ledger.read(grammar.CHAT, asked.raw)
-    return Reply(body={"input_tokens": provider.ledger.weigh(request, serving(local, asked).name).tokens})
+    weighed = provider.ledger.weigh(grammar.CHAT, asked.raw, serving(local, asked).name)
+    return Reply(body={"input_tokens": weighed.tokens})
 
 
 def _too_long(local: Local, tokens: int, window: int) -> Refusal:
@@ -317,7 +328,7 @@ def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal
     window = bounded(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
-        return provider.ledger.weigh(provider.ledger.read(grammar.OLLAMA, raw), asked.model)
+        return provider.ledger.weigh(grammar.OLLAMA, raw, asked.model)
 
     if asked.body.get("truncate") is False and weigh(asked.raw).tokens > window:
         return Refusal("input length exceeds the context length", 400, rule="context window")
@@ -406,9 +417,6 @@ def _lines(whole: dict[str, Json]) -> Iterator[bytes]:
     yield compact({**whole, "message": {"role": "assistant", "content": ""}}) + b"\n"
 
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
 def local_desks(local: Local) -> dict[str, ServedRoute]:
     """What a local server serves, by path."""
     made = {"/v1/chat/completions": _desk(local, partial(completions, local))}
@@ -427,61 +435,3 @@ def _desk(local: Local, serve: Serve) -> ServedRoute:
         "x-request-id",
         lambda _: None,
     )
-
-
-def add_listings(app: web.Application, local: Local) -> None:
-    """Add what the server tells of itself and of texts."""
-    for path, told in LISTINGS[local.kind].items():
-        app.router.add_get(path, _telling(local, told))
-    for path, answer in _POSTED[local.kind].items():
-        app.router.add_post(path, _answering(local, answer))
-
-
-def _telling(local: Local, told: Told) -> Handler:
-    async def handler(_: web.Request) -> web.StreamResponse:
-        return json_response(told(local))
-
-    return handler
-
-
-def _answering(local: Local, answer: Callable[[Local, dict[str, Json]], Json]) -> Handler:
-    async def handler(request: web.Request) -> web.StreamResponse:
-        try:
-            body = members(await request.json())
-        except ValueError as trouble:
-            return json_response({"error": f"invalid JSON: {trouble}"}, 400)
-        found = answer(local, body)
-        return json_response({"error": "model not found"}, 404) if found is None else json_response(found)
-
-    return handler
-
-
-def _show(local: Local, body: dict[str, Json]) -> Json:
-    return shown(local, str(body.get("model") or body.get("name")))
-
-
-def _tokens(local: Local, text: str) -> list[int]:
-    ids: list[int] = encoding(card(local.models[0].name).encoding).encode_ordinary(text)
-    return ids
-
-
-def _llama_tokenize(local: Local, body: dict[str, Json]) -> Json:
-    return {"tokens": _tokens(local, str(body.get("content", "")))}
-
-
-def _llama_template(_: Local, body: dict[str, Json]) -> Json:
-    return {"prompt": rendered(body)}
-
-
-def _vllm_tokenize(local: Local, body: dict[str, Json]) -> Json:
-    text = str(body["prompt"]) if "prompt" in body else rendered(body)
-    ids = _tokens(local, text)
-    return {"count": len(ids), "max_model_len": local.models[0].window, "tokens": ids, "token_strs": None}
-
-
-_POSTED: Final[dict[str, dict[str, Callable[[Local, dict[str, Json]], Json]]]] = {
-    OLLAMA: {"/api/show": _show},
-    LM_STUDIO: {},
-    LLAMA_CPP: {"/tokenize": _llama_tokenize, "/apply-template": _llama_template},
-    VLLM: {"/tokenize": _vllm_tokenize},
-}

@@ -1,4 +1,7 @@
-"""The rules that answer in place of a model: what is asked for, which tool fits, what is said."""
+"""The rules that answer in place of a model: what is asked for, which tool fits, what is said.
+
+Arguments are taken out of what stands in the context: nothing else is known.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,42 +21,21 @@ from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, call
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.definitions import Definition
 
-_WORDS: Final = {
-    "read": "read open show view cat print display load",
-    "find": "find search grep locate look glob rg",
-    "list": "list ls dir",
-    "run": "run execute exec",
-    "remember": "remember memorize note memorise",
-    "write": "write create",
-    "call": "call use invoke",
-    "say": "say recite",
-}
-VERBS: Final = {word: verb for verb, words in _WORDS.items() for word in words.split()}
+SELF: Final = "I am no model: this is ctxtui's offline provider"
+SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=value`"
 
-_LONGEST_SENTENCE: Final = 1000
-"""Characters of a sentence that are understood, less what stands in quotes: one that is longer is no plain sentence,
-and its words are not looked at again and again."""
-_STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
-_CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
-_VERB: Final = re.compile(rf"\b({'|'.join(sorted(VERBS, key=len, reverse=True))})\b", re.I)
-_QUOTED: Final = re.compile(r"`([^`]+)`|\"([^\"]+)\"|'([^'\s][^']*)'")
-_WHOLE: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*\Z', re.S)
-_ESCAPED: Final = re.compile(r'\\(["\\])')
-_HELD: Final = re.compile("\x00(\\d+)\x00")
-_LEAD: Final = re.compile(
-    r"^(?:(?:me|us|the|a|an|all|any|both|each|every|for|at|up|out|that|to|down|files?|folders?|director(?:y|ies)|"
-    r"contents?|of|in|under|named|called|commands?|tools?|text|lines?|with|containing|matching|everything)\s+)+",
-    re.I,
-)
-_WHERE: Final = re.compile(r"^(.*?)\s+(?:in|under|within|inside|to|into|with|from)\s+(.+)$", re.I | re.S)
-_PRONOUN: Final = re.compile(
-    r"^(?:it|them|that|this|those|these|what you find|the (?:first|result|hit|file)\b.*)$", re.I
-)
-_PARALLEL: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
-_FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
-_FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
-_GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
-_PLAIN_PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
+
+class Manner(Struct, frozen=True):
+    """How the request wants its answer: `forced` is a tool's name, "*" for any tool, "" for none, `calls` says whether
+    tools may be called at all, `parallel` several at once. `thinks`: with thinking. `form` is the JSON schema that the
+    text must fit. `stands_for` is the model whose rules are simulated."""
+
+    forced: str = ""
+    calls: bool = True
+    parallel: bool = True
+    thinks: bool = False
+    form: Json = None
+    stands_for: str = ""
 
 
 class Intent(Struct, frozen=True):
@@ -69,8 +51,50 @@ class Intent(Struct, frozen=True):
     refers: bool = False
 
 
+_SAID: Final = {
+    "read": "read open show view cat print display load",
+    "find": "find search grep locate look glob rg",
+    "list": "list ls dir",
+    "run": "run execute exec",
+    "remember": "remember memorize note memorise",
+    "write": "write create",
+    "call": "call use invoke",
+    "say": "say recite",
+}
+_VERBS: Final = {word: verb for verb, words in _SAID.items() for word in words.split()}
+_LONGEST_SENTENCE: Final = 1000
+"""Characters of a sentence that are understood, less what stands in quotes: one that is longer is no plain sentence,
+and its words are not looked at again and again."""
+_STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
+_CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
+_VERB: Final = re.compile(rf"\b({'|'.join(sorted(_VERBS, key=len, reverse=True))})\b", re.I)
+_QUOTED: Final = re.compile(r"`([^`]+)`|\"([^\"]+)\"|'([^'\s][^']*)'")
+_WHOLE: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*\Z', re.S)
+_HELD: Final = re.compile("\x00(\\d+)\x00")
+_LEAD: Final = re.compile(
+    r"^(?:(?:me|us|the|a|an|all|any|both|each|every|for|at|up|out|that|to|down|files?|folders?|director(?:y|ies)|"
+    r"contents?|of|in|under|named|called|commands?|tools?|text|lines?|with|containing|matching|everything)\s+)+",
+    re.I,
+)
+_WHERE: Final = re.compile(r"^(.*?)\s+(?:in|under|within|inside|to|into|with|from)\s+(.+)$", re.I | re.S)
+_PRONOUN: Final = re.compile(
+    r"^(?:it|them|that|this|those|these|what you find|the (?:first|result|hit|file)\b.*)$", re.I
+)
+_PARALLEL: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
+_FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
+_FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
+_GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
+_PLAIN_PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
+_INTRODUCED: Final = {
+    "remember": r"^that\s+",
+    "run": r"^(?:the )?(?:command|tests?:)\s+",
+    "say": r"^(?:the )?(?:command|tests?:)\s+",
+}
+
+
 def wishes(text: str) -> list[Intent]:
-    """Everything asked for in `text`, in order; quotes around the whole of it say nothing."""
+    """Everything asked for in `text`, in order; quotes around the whole of it say nothing. A question about a file asks
+    for the file to be read."""
     text = unquoted(text)
     held: list[str] = []
 
@@ -78,39 +102,35 @@ def wishes(text: str) -> list[Intent]:
         held.append(next(group for group in found.groups() if group is not None))
         return f"\x00{len(held) - 1}\x00"
 
-    masked = _QUOTED.sub(hold, text)
+    def back(text: str) -> str:
+        # A quoted part alone where there is one, for it is what is meant.
+        found = _HELD.findall(text)
+        return held[int(found[0])] if len(found) == 1 else _HELD.sub(lambda one: held[int(one[1])], text)
+
     made: list[Intent] = []
     step = 0
-    for sentence in _STEPS.split(masked):
+    for sentence in _STEPS.split(_QUOTED.sub(hold, text)):
         found = list(_sentence(_PARALLEL.sub(" ", sentence.strip()[:_LONGEST_SENTENCE]).strip()))
         for wish in found:
             step += wish.refers and any(w.step == step for w in made)
-            made.append(replace(wish, step=step, what=_back(wish.what, held), where=_back(wish.where, held)))
+            made.append(replace(wish, step=step, what=back(wish.what), where=back(wish.where)))
         step += bool(found)
-    return made or _asked(text)
+    asked = dict.fromkeys(_FILE.findall(text[:_LONGEST_SENTENCE])) if "?" in text else ()
+    return made or [Intent("read", "read", path) for path in asked]
 
 
 def unquoted(text: str) -> str:
     """`text` without quotes around the whole of it, as clients put them round an argument of the command line (facts
     §13.3)."""
     whole = _WHOLE.match(text)
-    return _ESCAPED.sub(r"\1", whole[1]) if whole else text
-
-
-def _asked(text: str) -> list[Intent]:
-    """A question about a file asks for the file to be read."""
-    return (
-        [Intent("read", "read", path) for path in dict.fromkeys(_FILE.findall(text[:_LONGEST_SENTENCE]))]
-        if "?" in text
-        else []
-    )
+    return re.sub(r'\\(["\\])', r"\1", whole[1]) if whole else text
 
 
 def _sentence(text: str) -> Iterator[Intent]:
     first = _VERB.search(text)
     if first is None:
         return
-    verb = VERBS[first[1].lower()]
+    verb = _VERBS[first[1].lower()]
     if verb in ("remember", "write", "call", "say"):
         yield _wish(verb, first[1], text[first.end() :])
         return
@@ -118,7 +138,7 @@ def _sentence(text: str) -> Iterator[Intent]:
     for clause in _CLAUSES.split(text[first.start() :]):
         found = _VERB.match(clause.strip())
         if found is not None:
-            last = _wish(VERBS[found[1].lower()], found[1], clause.strip()[found.end() :])
+            last = _wish(_VERBS[found[1].lower()], found[1], clause.strip()[found.end() :])
             yield last
         elif last is not None and last.verb != "run" and _PLAIN_PATH.match(_LEAD.sub("", clause.strip())):
             last = _wish(last.verb, last.word, clause)
@@ -127,17 +147,15 @@ def _sentence(text: str) -> Iterator[Intent]:
 
 def _wish(verb: str, word: str, rest: str) -> Intent:
     rest = rest.strip(" :")
-    if verb == "remember":
-        return Intent(verb, word, re.sub(r"^that\s+", "", rest))
-    if verb in ("run", "say"):
-        return Intent(verb, word, re.sub(r"^(?:the )?(?:command|tests?:)\s+", "", rest))
+    if verb in _INTRODUCED:
+        return Intent(verb, word, re.sub(_INTRODUCED[verb], "", rest))
     if verb == "call":
         name, _, more = re.sub(r"^the\s+(?:tool\s+)?", "", rest).partition(" ")
         return Intent(verb, word, name, re.sub(r"^(?:tool\s+)?(?:with|for|on)?\s*", "", more))
-    parted = _WHERE.match(rest)
-    what, where = (parted[1], parted[2]) if parted and verb in ("find", "write", "list") else (rest, "")
+    parted = _WHERE.match(rest) if verb in ("find", "write", "list") else None
+    what, where = (parted[1], parted[2]) if parted else (rest, "")
     by_name = bool(_FILES.match(what))
-    what, where = _LEAD.sub("", what.strip() + " ").strip(), _LEAD.sub("", where.strip() + " ").strip()
+    what, where = (_LEAD.sub("", text.strip() + " ").strip() for text in (what, where))
     if verb == "list":
         what, where = where or what, ""
     elif verb == "find" and (by_name or _GLOB.search(what)):
@@ -145,25 +163,178 @@ def _wish(verb: str, word: str, rest: str) -> Intent:
     return Intent(verb, word, what, where, refers=bool(_PRONOUN.match(what) or _PRONOUN.match(where)))
 
 
-def is_pronoun(text: str) -> bool:
-    """Whether `text` stands for something said before."""
-    return bool(_PRONOUN.match(text))
+_TOOLS: Final = {
+    "read": ("read open view cat get fetch show load editor", "path file_path filepath filename file uri url name id"),
+    "find": ("grep search rg query lookup find locate", "pattern query regex text q search needle term name keyword"),
+    "files": ("find glob locate files search ls", "pattern glob name query path"),
+    "list": ("list ls dir tree", "path dir directory folder root"),
+    "run": ("run bash shell exec execute command terminal python sh", "command cmd code script input"),
+    "remember": (
+        "remember memory note notes save store memorize",
+        "text note content memory fact value file_text insight",
+    ),
+    "write": ("write create save", "content text file_text contents body"),
+}
+"""By verb: words in the names of the tools that do it, the likeliest first; and the argument that says what."""
+_NAMES: Final = {verb: names.split() for verb, (names, _) in _TOOLS.items()}
+_MAIN: Final = {verb: arguments.split() for verb, (_, arguments) in _TOOLS.items()}
+_BY_THE_WAY: Final = "description explanation reason title summary thought intent".split()
+"""Arguments that say why and may say anything."""
+_PLACE: Final = "path dir directory folder root file_path filename file".split()
+_MEMORY: Final = "/memories/notes.md"
+_IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
+_PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
+_PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
+_ENDS: Final = re.compile(
+    r"(?:final_(?:result|answer|output)(?:_\w+)?|submit(?:_answer|_result)?|structured_?output|return_result)$", re.I
+)
+_TOLD_TO_END: Final = re.compile(r"\bfinal (?:response|answer|result|output)\b[^.]*\bends?\b", re.I)
 
 
-def _back(text: str, held: list[str]) -> str:
-    """Quoted parts put in again: alone where there is one, for it is what is meant."""
-    found = _HELD.findall(text)
-    if len(found) == 1:
-        return held[int(found[0])]
-    return _HELD.sub(lambda one: held[int(one[1])], text)
+def call_for(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
+    """The call that fulfils `wish`; None where no tool fits."""
+    tool = _fitting(wish, tools)
+    if tool is None or _strange(wish, tool) or not _says(wish, tool):
+        # A shell does what no tool of its own does.
+        in_shell = Intent("run", "run", _command(wish))
+        shell = _fitting(in_shell, tools) if in_shell.what else None
+        if shell is not None and _main("run", shell) in ("command", "cmd"):
+            wish, tool = in_shell, shell
+    return call(tool, _arguments(wish, tool)) if tool is not None else None
 
 
-_PLAIN: Final[dict[str, Json]] = {"boolean": False, "null": None}
-_DEEPEST: Final = 32
-_MOST_ITEMS: Final = 100
-_LONGEST_STRING: Final = 10_000
-_MOST_MADE: Final = 100_000
-"""Characters and values that are made in all: schemas in schemas multiply."""
+def _command(wish: Intent) -> str:
+    """The command that does what is asked for; "" where there is none."""
+    what, where = shlex.quote(wish.what), shlex.quote(wish.where or ".")
+    spelled = {
+        "read": f"cat {what}" if wish.what else "",
+        "list": f"ls {what if wish.what else where}",
+        "find": f"grep -rn -e {what} {where}" if wish.what else "",
+        "files": f"find {where} -name {what}" if wish.what else "",
+        "write": f"printf '%s\\n' {what} > {where}" if wish.where else "",
+    }
+    return spelled.get(wish.verb, "")
+
+
+def _fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
+    """The tool that fits `wish` best: by its name, its description and the names of its arguments."""
+    if wish.verb == "call":
+        return next((tool for tool in tools if tool.name == wish.what.strip("`'\"()")), None)
+    scored = [(score, -n, tool) for n, tool in enumerate(tools) if (score := _score(wish, tool)) > 0]
+    best = max(scored, default=None, key=lambda one: (not _strange(wish, one[2]), _says(wish, one[2]), *one[:2]))
+    return best[2] if best is not None else None
+
+
+def _score(wish: Intent, tool: Definition) -> int:
+    names = _NAMES.get(wish.verb)
+    if names is None or (isinstance(tool, ToolOffer) and tool.named_only):
+        return 0
+    words = [part.lower() for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
+    rank = min((names.index(word) for word in words if word in names), default=len(names))
+    score = 3 * (wish.word.lower() in words) + 2 * (len(names) - rank)
+    told = set(re.findall(r"[a-z]+", tool.description.lower()))
+    score = score or 2 * bool(told & {*names, *(f"{name}s" for name in names)})
+    return score and score + 2 * _says(wish, tool)
+
+
+def _strange(wish: Intent, tool: Definition) -> bool:
+    """Whether `tool` cannot be told what is wished, must be told more than is known, or shows pictures where none is
+    asked for."""
+    if wish.verb == "call" or _is_free(tool):
+        return False
+    image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
+    if (wish.what and _main(wish.verb, tool) is None) or (image and not _PICTURE.search(wish.what)):
+        return True
+    known = {_letters(name) for name in (*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY)}
+    unknown = [_properties(tool).get(name) for name in required(tool.schema) if _letters(name) not in known]
+    return any(type_name(members(schema)) in ("string", "integer", "number") for schema in unknown)
+
+
+def _says(wish: Intent, tool: Definition) -> bool:
+    """Whether `tool` has an argument of the usual name for what is wished, or takes text."""
+    return _is_free(tool) or _named(_MAIN.get(wish.verb, ()), _properties(tool)) is not None
+
+
+def _is_free(tool: Definition) -> bool:
+    return isinstance(tool, ToolOffer) and tool.free
+
+
+def _properties(tool: Definition) -> Mapping[str, Json]:
+    return members(members(tool.schema).get("properties"))
+
+
+def _named(names: Iterable[str], properties: Iterable[str]) -> str | None:
+    """The first of `names` that `properties` have, as they spell it: ``file_path`` may be ``filePath``."""
+    spelled = {_letters(name): name for name in reversed([*properties])}
+    return next((spelled[_letters(name)] for name in names if _letters(name) in spelled), None)
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _main(verb: str, tool: Definition) -> str | None:
+    """The argument that says what is wished."""
+    properties = _properties(tool)
+    texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
+    first = [name for name in texts if name in required(tool.schema)]
+    return _named(_MAIN[verb], properties) or next(iter([*first, *texts]), None)
+
+
+def _ends_task(tool: Definition) -> bool:
+    """Whether `tool` takes the answer itself, as agents have it that want their output by a tool."""
+    return bool(_ENDS.match(tool.name) or _TOLD_TO_END.search(tool.description))
+
+
+def _arguments(wish: Intent, tool: Definition) -> Json:
+    """The arguments with which `tool` fulfils `wish`."""
+    if wish.verb == "call" or _is_free(tool):
+        return _spelled(wish.where if wish.verb == "call" else wish.what, tool)
+    properties = _properties(tool)
+    made: dict[str, Json] = {}
+    main = _main(wish.verb, tool)
+    if main is not None:
+        what = wish.what or ("." if wish.verb == "list" else "")
+        made[main] = [what] if type_name(members(properties[main])) == "array" else what
+    place = _named(_PLACE, [name for name in properties if name != main])
+    if place is not None and (wish.where or place in required(tool.schema)):
+        made[place] = wish.where or (_MEMORY if wish.verb == "remember" else ".")
+    for name in required(tool.schema):
+        if name not in made:
+            made[name] = instance(properties.get(name, {}), wish.what)
+    # In the order of the schema, as a model would.
+    return {name: made[name] for name in properties if name in made} | made
+
+
+def _spelled(text: str, tool: Definition) -> Json:
+    """Arguments that the person spelled out: JSON, ``name=value`` pairs, or the value of the first one. For a tool that
+    takes text that text, out of an object of one text, for some people think of objects."""
+    try:
+        given: Any = json.loads(text)
+    except ValueError:
+        given = None
+    if _is_free(tool):
+        values = [*given.values()] if isinstance(given, dict) else []
+        return values[0] if len(values) == 1 and isinstance(values[0], str) else text
+    properties = _properties(tool)
+    if not isinstance(given, dict) or not given:
+        given = {found[1]: next(g for g in found.groups()[1:] if g is not None) for found in _PAIR.finditer(text)}
+    if not given and text:
+        given = dict.fromkeys([*required(tool.schema), *properties][:1], text)
+    for name in required(tool.schema):
+        given.setdefault(name, instance(properties.get(name, {}), text))
+    return {name: _converted(value, members(properties.get(name))) for name, value in given.items()}
+
+
+def _converted(value: Json, schema: Mapping[str, Json]) -> Json:
+    if not isinstance(value, str) or type_name(schema) not in ("integer", "number", "boolean"):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return instance(schema, "")
+
+
 _FORMATS: Final = {
     "date": "2026-01-01",
     "date-time": "2026-01-01T00:00:00Z",
@@ -172,6 +343,12 @@ _FORMATS: Final = {
     "uri": "https://example.org",
     "uuid": "00000000-0000-0000-0000-000000000000",
 }
+_PLAIN: Final[dict[str, Json]] = {"boolean": False, "null": None}
+_DEEPEST: Final = 32
+_MOST_ITEMS: Final = 100
+_LONGEST_STRING: Final = 10_000
+_MOST_MADE: Final = 100_000
+"""Characters and values that are made in all: schemas in schemas multiply."""
 
 
 def instance(schema: Json, text: str) -> Json:
@@ -196,41 +373,38 @@ class _Maker:
             return None
         if isinstance(here.get("$ref"), str):
             return self.make(_pointed(here["$ref"], self._root), depth + 1)
-        for fixed in ("const", "default"):
-            if fixed in here:
-                return self._spent(here[fixed])
-        if rows(here.get("enum")):
-            return self._spent(here["enum"][0])
+        for value in (*(here[key] for key in ("const", "default") if key in here), *rows(here.get("enum"))):
+            return self._spent(value)
         for several in ("anyOf", "oneOf", "allOf"):
             if rows(here.get(several)):
                 return self.make(here[several][0], depth + 1)
-        return self._typed(here, depth)
-
-    def _spent(self, value: Json) -> Json:
-        self._left -= len(text_of(value)) if isinstance(value, str | list | dict) else 0
-        return value
-
-    def _typed(self, here: Mapping[str, Json], depth: int) -> Json:
         kind = type_name(here)
         if kind == "object":
             inner = members(here.get("properties"))
             return {name: self.make(inner.get(name, {}), depth + 1) for name in required(here)}
         if kind == "array":
-            count = _bounded(here.get("minItems"), _MOST_ITEMS)
             first = [self.make(one, depth + 1) for one in rows(here.get("prefixItems"))[:_MOST_ITEMS]]
+            count = _bounded(here.get("minItems"), _MOST_ITEMS)
             return first + [self.make(here.get("items", {}), depth + 1) for _ in range(count - len(first))]
         if kind in ("integer", "number"):
             return _nearest_number(here)
         return _PLAIN[kind] if kind in _PLAIN else self._spent(_string(here, self._text))
 
+    def _spent(self, value: Json) -> Json:
+        self._left -= len(text_of(value)) if isinstance(value, str | list | dict) else 0
+        return value
+
+
+def _pointed(reference: str, root: Json) -> Json:
+    value = root
+    for step in reference.removeprefix("#").strip("/").split("/"):
+        value = members(value).get(step.replace("~1", "/").replace("~0", "~"), {}) if step else value
+    return value
+
 
 def required(schema: Json) -> list[str]:
     """The members that an object of `schema` must have."""
     return [name for name in rows(members(schema).get("required")) if isinstance(name, str)]
-
-
-def _bounded(value: Json, most: int) -> int:
-    return min(value, most) if isinstance(value, int) and value > 0 else 0
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
@@ -241,19 +415,22 @@ def type_name(schema: Mapping[str, Json]) -> str:
     return str(kind) if kind else "object" if "properties" in schema else "string"
 
 
+def _bounded(value: Json, most: int) -> int:
+    return min(value, most) if isinstance(value, int) and value > 0 else 0
+
+
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
     """The number closest to 0 that is allowed."""
-    least, over, most = (_bound(schema, key) for key in ("minimum", "exclusiveMinimum", "maximum"))
+
+    def bound(key: str) -> float | None:
+        value = schema.get(key)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    least, over, most, step = map(bound, ("minimum", "exclusiveMinimum", "maximum", "multipleOf"))
     value: float = 0 if most is None else min(0, most)
     value = value if least is None else max(value, least)
     value = over + 1 if over is not None and over >= value else value
-    step = _bound(schema, "multipleOf")
     return value if not step or step < 0 else -(-value // step) * step
-
-
-def _bound(schema: Mapping[str, Json], key: str) -> float | None:
-    value = schema.get(key)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _string(schema: Mapping[str, Json], text: str) -> str:
@@ -263,323 +440,26 @@ def _string(schema: Mapping[str, Json], text: str) -> str:
     return made[: max(0, most)] if isinstance(most, int) else made
 
 
-def _pointed(reference: str, root: Json) -> Json:
-    value = root
-    for step in reference.removeprefix("#").strip("/").split("/"):
-        value = members(value).get(step.replace("~1", "/").replace("~0", "~"), {}) if step else value
-    return value
-
-
-_NAMES: Final = {
-    "read": "read open view cat get fetch show load editor".split(),
-    "find": "grep search rg query lookup find locate".split(),
-    "files": "find glob locate files search ls".split(),
-    "list": "list ls dir tree".split(),
-    "run": "run bash shell exec execute command terminal python sh".split(),
-    "remember": "remember memory note notes save store memorize".split(),
-    "write": "write create save".split(),
-}
-_MAIN: Final = {
-    "read": "path file_path filepath filename file uri url name id".split(),
-    "find": "pattern query regex text q search needle term name keyword".split(),
-    "files": "pattern glob name query path".split(),
-    "list": "path dir directory folder root".split(),
-    "run": "command cmd code script input".split(),
-    "remember": "text note content memory fact value file_text insight".split(),
-    "write": "content text file_text contents body".split(),
-}
-"""By verb: words in the names of the tools that do it, the likeliest first; and the argument that says what."""
-
-_BY_THE_WAY: Final = "description explanation reason title summary thought intent".split()
-"""Arguments that say why and may say anything."""
-_TYPED_BY_HAND: Final = ("string", "integer", "number")
-_COMMAND: Final = ("command", "cmd")
-_IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
-_PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
-_PLACE: Final = "path dir directory folder root file_path filename file".split()
-_MEMORY: Final = "/memories/notes.md"
-_PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
-
-
-def call_for(wish: Intent, tools: Sequence[Definition]) -> AnsweredCall | None:
-    """The call that fulfils `wish`; None where no tool fits."""
-    tool = fitting(wish, tools)
-    if tool is None or _strange(wish, tool) or not _says(wish, tool):
-        # A shell does what no tool of its own does.
-        command = _in_shell(wish)
-        shell = fitting(Intent("run", "run", command), tools) if command else None
-        if shell is not None and _main("run", _properties(shell), shell.schema) in _COMMAND:
-            wish, tool = Intent("run", "run", command), shell
-    return call(tool, arguments(wish, tool)) if tool is not None else None
-
-
-def _in_shell(wish: Intent) -> str:
-    """The command that does what is asked for; "" where there is none."""
-    what, where = shlex.quote(wish.what), shlex.quote(wish.where or ".")
-    spelled = {
-        "read": f"cat {what}" if wish.what else "",
-        "list": f"ls {what if wish.what else where}",
-        "find": f"grep -rn -e {what} {where}" if wish.what else "",
-        "files": f"find {where} -name {what}" if wish.what else "",
-        "write": f"printf '%s\\n' {what} > {where}" if wish.where else "",
-    }
-    return spelled.get(wish.verb, "")
-
-
-def _strange(wish: Intent, tool: Definition) -> bool:
-    """Whether `tool` cannot be told what is wished, must be told more than is known, or shows pictures where none is
-    asked for."""
-    if wish.verb == "call":
-        return False
-    if isinstance(tool, ToolOffer) and tool.free:
-        return False
-    if wish.what and _main(wish.verb, _properties(tool), tool.schema) is None:
-        return True
-    image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
-    if image and not _PICTURE.search(wish.what):
-        return True
-    known = {_letters(name) for name in (*_MAIN[wish.verb], *_PLACE, *_BY_THE_WAY)}
-    unknown = [name for name in required(tool.schema) if _letters(name) not in known]
-    return any(type_name(members(_properties(tool).get(name))) in _TYPED_BY_HAND for name in unknown)
-
-
-def _properties(tool: Definition) -> Mapping[str, Json]:
-    return members(members(tool.schema).get("properties"))
-
-
-def fitting(wish: Intent, tools: Sequence[Definition]) -> Definition | None:
-    """The tool that fits `wish` best: by its name, its description and the names of its arguments."""
-    if wish.verb == "call":
-        return next((tool for tool in tools if tool.name == wish.what.strip("`'\"()")), None)
-    scored = [(score, -n, tool) for n, tool in enumerate(tools) if (score := _score(wish, tool)) > 0]
-    best = max(scored, default=None, key=lambda one: (not _strange(wish, one[2]), _says(wish, one[2]), *one[:2]))
-    return best[2] if best is not None else None
-
-
-def _says(wish: Intent, tool: Definition) -> bool:
-    """Whether `tool` has an argument of the usual name for what is wished, or takes text."""
-    free = isinstance(tool, ToolOffer) and tool.free
-    return free or _named(_MAIN.get(wish.verb, ()), _properties(tool)) is not None
-
-
-def _named(names: Iterable[str], properties: Iterable[str]) -> str | None:
-    """The first of `names` that `properties` have, as they spell it: ``file_path`` may be ``filePath``."""
-    spelled = {_letters(name): name for name in reversed([*properties])}
-    return next((spelled[_letters(name)] for name in names if _letters(name) in spelled), None)
-
-
-def _letters(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()
-
-
-_ENDS: Final = re.compile(
-    r"(?:final_(?:result|answer|output)(?:_\w+)?|submit(?:_answer|_result)?|structured_?output|return_result)$", re.I
-)
-_TOLD_TO_END: Final = re.compile(r"\bfinal (?:response|answer|result|output)\b[^.]*\bends?\b", re.I)
-
-
-def ends_task(tool: Definition) -> bool:
-    """Whether `tool` takes the answer itself, as agents have it that want their output by a tool."""
-    return bool(_ENDS.match(tool.name) or _TOLD_TO_END.search(tool.description))
-
-
-def _score(wish: Intent, tool: Definition) -> int:
-    names = _NAMES.get(wish.verb)
-    if names is None or (isinstance(tool, ToolOffer) and tool.named_only):
-        return 0
-    parts = [part for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
-    words = [part.lower() for part in parts]
-    rank = min((names.index(word) for word in words if word in names), default=len(names))
-    score = 3 * (wish.word.lower() in words) + 2 * (len(names) - rank)
-    told = set(re.findall(r"[a-z]+", tool.description.lower()))
-    score += 2 * bool(told & {*names, *(f"{name}s" for name in names)}) if not score else 0
-    if not score:
-        return 0
-    return score + 2 * _says(wish, tool)
-
-
-def arguments(wish: Intent, tool: Definition) -> Json:
-    """The arguments with which `tool` fulfils `wish`."""
-    if isinstance(tool, ToolOffer) and tool.free:
-        return _free(wish)
-    properties = _properties(tool)
-    if wish.verb == "call":
-        return _spelled(wish.where, tool)
-    made: dict[str, Json] = {}
-    main = _main(wish.verb, properties, tool.schema)
-    if main is not None:
-        made[main] = _typed(_what(wish), members(properties[main]))
-    place = _named(_PLACE, [name for name in properties if name != main])
-    if place is not None and (wish.where or place in required(tool.schema)):
-        made[place] = wish.where or (_MEMORY if wish.verb == "remember" else ".")
-    for name in required(tool.schema):
-        if name not in made:
-            made[name] = instance(properties.get(name, {}), wish.what)
-    # In the order of the schema, as a model would.
-    return {name: made[name] for name in properties if name in made} | made
-
-
-def _free(wish: Intent) -> str:
-    """The text for a tool that takes text; out of an object of one text, for some people think of objects."""
-    text = wish.where if wish.verb == "call" else wish.what
-    try:
-        given = json.loads(text)
-    except ValueError:
-        return text
-    values = [*given.values()] if isinstance(given, dict) else []
-    return values[0] if len(values) == 1 and isinstance(values[0], str) else text
-
-
-def _what(wish: Intent) -> str:
-    return wish.what or ("." if wish.verb == "list" else "")
-
-
-def _main(verb: str, properties: Mapping[str, Json], schema: Json) -> str | None:
-    named = _named(_MAIN[verb], properties)
-    texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
-    first = [name for name in texts if name in required(schema)]
-    return named or next(iter([*first, *texts]), None)
-
-
-def _typed(text: str, schema: Mapping[str, Json]) -> Json:
-    return [text] if type_name(schema) == "array" else text
-
-
-def _spelled(text: str, tool: Definition) -> Json:
-    """Arguments that the person spelled out: JSON, ``name=value`` pairs, or the value of the first one."""
-    properties = _properties(tool)
-    try:
-        given = json.loads(text)
-    except ValueError:
-        given = {found[1]: next(g for g in found.groups()[1:] if g is not None) for found in _PAIR.finditer(text)}
-    if not isinstance(given, dict) or not given:
-        main = next(iter([*required(tool.schema), *properties]), None)
-        given = {main: text} if main is not None and text else {}
-    for name in required(tool.schema):
-        given.setdefault(name, instance(properties.get(name, {}), text))
-    return {name: _converted(value, members(properties.get(name))) for name, value in given.items()}
-
-
-def _converted(value: Json, schema: Mapping[str, Json]) -> Json:
-    kind = type_name(schema)
-    if isinstance(value, str) and kind in ("integer", "number", "boolean"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return instance(schema, "")
-    return value
-
-
 _STOP: Final = frozenset(
     "a an the of in on at to for from with by and or not is are was were be been do does did what which who whom whose "
     "when where why how many much it its this that these those there here i you we they he she me my your our please "
     "can could would should will tell say says said show give read find list run file files then now have has had "
     "remember asked about as so if than into".split()
 )
-_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
-MOST_LINES: Final = 3
+_WORD: Final = re.compile(r"[a-z0-9_]+")
 _MOST_WORDS: Final = 200
-_LONGEST: Final = 200
+_LONGEST_LINE: Final = 200
 # Begun only where a word begins: in a text of one long word the search would start at every letter.
 _PATH: Final = re.compile(r"(?<![\w.-])(?:[\w.-]+/)+[\w.-]+|(?<![\w.-])[\w-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b")
-
-
-def keywords(text: str) -> list[str]:
-    """The words of a question that can be looked for."""
-    found = [word.lower() for word in _WORD.findall(text)]
-    return [word for word in dict.fromkeys(found) if word not in _STOP and len(word) > 1][:_MOST_WORDS]
-
-
-def closest(question: str, texts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The lines of `texts`, (where from, text), that share most words with `question`, best first."""
-    wanted = keywords(question)
-    if not wanted:
-        return []
-    pattern = re.compile(rf"(?<![a-z0-9_])(?:{'|'.join(map(re.escape, wanted))})(?![a-z0-9_])")
-    lines = [(source, line) for source, text in texts for line in text.splitlines()]
-    held = [_held(line.lower(), wanted, pattern) for _, line in lines]
-    common = Counter(word for words in held for word in words)
-    scores = [sum(1 + 1 / common[word] for word in words) for words in held]
-    # Words in front of others, rare words more than frequent ones, the later of two equal lines.
-    best = sorted((n for n in range(len(lines)) if scores[n] > 0), key=lambda n: (-scores[n], -n))
-    return [(lines[n][0], cut(lines[n][1].strip())) for n in best[:MOST_LINES]]
-
-
-def _held(line: str, wanted: list[str], pattern: re.Pattern[str]) -> frozenset[str]:
-    # Looking for the letters first is many times as fast as the expression.
-    return frozenset(pattern.findall(line)) if any(word in line for word in wanted) else frozenset()
-
-
-def cut(line: str) -> str:
-    """A line short enough to quote."""
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-
-
-def paths(texts: Sequence[str]) -> list[str]:
-    """The paths named in `texts`, each once, in order."""
-    return list(dict.fromkeys(found for text in texts for found in _PATH.findall(text)))
-
-
 _SUMMARY_ASKED: Final = re.compile(
     r"context checkpoint|checkpoint summary|handoff summary|summary of (?:the|our|this) conversation|"
     r"summarize (?:the|our|this) conversation|prompt for continuing our conversation",
     re.I,
 )
 _TEXT_ONLY: Final = re.compile(r"do not call any tools?\b|respond with text only", re.I)
-_MOST_SUMMARY_LINES: Final = 200
+_MOST_SUMMED: Final = 200
 """Lines of a summary."""
-_FIRST: Final = 3
-_TOLD: Final = ("developer", "system")
-"""What clients say again after a compaction."""
-
-
-def asks_for_summary(task: str) -> bool:
-    """Whether `task` wants the conversation summed up, as clients do before they drop it."""
-    return bool(_SUMMARY_ASKED.search(task))
-
-
-def wants_text_only(task: str) -> bool:
-    """Whether `task` says that no tool may be called."""
-    return bool(_TEXT_ONLY.search(task))
-
-
-def summary(talk: ScriptTask, *, task: bool) -> str:
-    """The first lines of all that was said and returned, the newest ones where that is too much; `task`: with what is
-    asked last."""
-    asked = [("user", talk.task)] if task else []
-    heard = [(heard.name, heard.text) for heard in talk.heard]
-    lines = list(_lines([*talk.earlier, *asked, *heard]))
-    return "\n".join(lines[-_MOST_SUMMARY_LINES:])
-
-
-def in_tags(told: str, task: str) -> str:
-    """A summary in the tags that `task` names."""
-    return f"<summary>\n{told}\n</summary>" if "<summary>" in task else told
-
-
-def _lines(told: Iterable[tuple[str, str]]) -> Iterable[str]:
-    for source, text in told:
-        if source not in _TOLD:
-            kept = [line.strip() for line in text.splitlines() if line.strip()]
-            yield from (f"{source}: {cut(line)}" for line in kept[:_FIRST])
-
-
-SELF: Final = "I am no model: this is ctxtui's offline provider"
-SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=value`"
 _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
-
-
-class Manner(Struct, frozen=True):
-    """How the request wants its answer: `forced` is a tool's name, "*" for any tool, "" for none, `calls` says whether
-    tools may be called at all, `parallel` several at once. `thinks`: with thinking. `form` is the JSON schema that the
-    text must fit. `stands_for` is the model whose rules are simulated."""
-
-    forced: str = ""
-    calls: bool = True
-    parallel: bool = True
-    thinks: bool = False
-    form: Json = None
-    stands_for: str = ""
 
 
 def answer(talk: ScriptTask, manner: Manner) -> ModelAnswer:
@@ -590,8 +470,9 @@ def answer(talk: ScriptTask, manner: Manner) -> ModelAnswer:
         told = ", ".join(" ".join(called_within(call.name, call.spelled)) for call in made)
         said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
         return ModelAnswer((*_thought(f"To do: {cut(talk.task)!r}. {told} fits.", manner), *said, *made), CALLS)
-    if asks_for_summary(talk.task):
-        words = in_tags(f"{SELF}. So far:\n{summary(talk, task=False)}", talk.task)
+    if _SUMMARY_ASKED.search(talk.task):
+        words = f"{SELF}. So far:\n{summary(talk, task=False)}"
+        words = f"<summary>\n{words}\n</summary>" if "<summary>" in talk.task else words
     elif manner.form is not None:
         words = text_of(instance(manner.form, cut(talk.task) or "offline"))
     else:
@@ -605,66 +486,67 @@ def _thought(text: str, manner: Manner) -> tuple[Thought, ...]:
 
 def _next_calls(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> list[AnsweredCall]:
     """The calls of the next step that is not done yet; after the last one, the tool that ends the task."""
-    if not manner.calls or not talk.tools:
+    silent = _SUMMARY_ASKED.search(talk.task) or _TEXT_ONLY.search(talk.task)
+    if not manner.calls or not talk.tools or (silent and not manner.forced):
         return []
-    if not manner.forced and (asks_for_summary(talk.task) or wants_text_only(talk.task)):
-        return []
-    tools = [tool for tool in talk.tools if manner.forced in ("", "*", tool.name) or _code(tool) == manner.forced]
+    tools = [
+        tool
+        for tool in talk.tools
+        if manner.forced in ("", "*", tool.name) or (isinstance(tool, ToolOffer) and tool.code == manner.forced)
+    ]
     fitting = [(wish, made) for wish in asked for made in (call_for(_resolved(wish, talk), tools),) if made is not None]
     left = fitting[talk.made :]
     step = [made for wish, made in left if wish.step == left[0][0].step]
-    if not step:
-        last = _last_tool(talk, manner, tools)
-        step = [call(last, _ending(last, talk, manner, asked))] if last is not None else []
+    last = _last_tool(talk, manner, tools) if not step else None
+    if last is not None:
+        # The answer where it asks for one text, else the plainest that its schema takes.
+        alone = len(_properties(last)) == 1 and _ends_task(last)
+        words = _said(talk, manner, asked) if alone else cut(unquoted(talk.task)) or "offline"
+        step = [call(last, instance(last.schema, words))]
     return step if manner.parallel else step[:1]
 
 
 def _last_tool(talk: ScriptTask, manner: Manner, tools: Sequence[Definition]) -> Definition | None:
     """The tool to call where nothing else is left: the one that takes the answer, once; else any where one must be."""
     called = Counter(heard.name for heard in talk.heard)
-    ends = next((tool for tool in tools if ends_task(tool)), None)
+    ends = next((tool for tool in tools if _ends_task(tool)), None)
     if ends is not None and (not called[ends.name] or manner.forced):
         return ends
     # Always the same one would go on for ever.
     return min(tools, key=lambda tool: called[tool.name], default=None) if manner.forced else None
 
 
-def _ending(tool: Definition, talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> Json:
-    """What is said to a last tool: the answer where it asks for one text, else the plainest that its schema takes."""
-    alone = len(members(members(tool.schema).get("properties"))) == 1
-    words = _said(talk, manner, asked) if alone and ends_task(tool) else cut(unquoted(talk.task)) or "offline"
-    return instance(tool.schema, words)
-
-
-def _code(tool: Definition) -> str:
-    return tool.code if isinstance(tool, ToolOffer) else ""
-
-
 def _resolved(wish: Intent, talk: ScriptTask) -> Intent:
     """A wish about "it": the first path that came back; to look in "it", the last one that was asked for."""
     if not wish.refers:
         return wish
-    came = paths([heard.text for heard in talk.heard])
-    asked = paths([heard.arguments for heard in talk.heard])
-    what = came[0] if came and is_pronoun(wish.what) else wish.what
-    where = (asked or came or [wish.where])[-1] if is_pronoun(wish.where) else wish.where
+    came, asked = (
+        list(dict.fromkeys(path for text in texts for path in _PATH.findall(text)))
+        for texts in ([heard.text for heard in talk.heard], [heard.arguments for heard in talk.heard])
+    )
+    what = came[0] if came and _PRONOUN.match(wish.what) else wish.what
+    where = (asked or came or [wish.where])[-1] if _PRONOUN.match(wish.where) else wish.where
     return replace(wish, what=what, where=where)
 
 
 def _said(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> str:
     spoken = next((wish for wish in asked if wish.verb == "say"), None)
     if spoken is not None:
-        return _spoken(spoken.what)
+        # So many words where it says how many.
+        number, _, unit = spoken.what.partition(" ")
+        if number.isdigit() and unit.startswith(("word", "token")):
+            return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number), 200_000)))
+        return spoken.what or "nothing"
     who = SELF + (f", with the rules of {manner.stands_for}" if manner.stands_for else "")
+    quoted = _quoted(talk)
     if talk.heard:
-        return "\n".join([f"{who}. What came back:", *map(_reported, talk.heard), *_quoted(talk)])
+        return "\n".join([f"{who}. What came back:", *map(_reported, talk.heard), *quoted])
     kept = [wish.what for wish in asked if wish.verb == "remember"]
     if kept:
         return f"{who}. Noted, as long as it stands in the context: {'; '.join(kept)}."
     if asked:
         lacking = ", ".join(sorted({wish.verb for wish in asked}))
         return f"{who}. I would {lacking}, but no tool offered fits: {named(talk.tools)}."
-    quoted = _quoted(talk)
     if quoted:
         return "\n".join([f"{who}.", *quoted])
     return f"{who}. I understand {SKILLS}, one after the other with `then`. Tools offered: {named(talk.tools)}."
@@ -680,15 +562,38 @@ def _reported(heard: ToolOutcome) -> str:
 
 
 def _quoted(talk: ScriptTask) -> list[str]:
-    sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.heard] or list(talk.earlier)
-    found = closest(talk.task, sources)
-    return ["Closest to what you ask:", *(f"- {source}: `{line}`" for source, line in found)] if found else []
+    """The lines that share most words with what is asked, best first: of what came back, else of the context."""
+    sources = [(f"{heard.name} {heard.arguments}", heard.text) for heard in talk.heard] or talk.earlier
+    words = dict.fromkeys(_WORD.findall(talk.task.lower()))
+    wanted = {*[word for word in words if word not in _STOP and len(word) > 1][:_MOST_WORDS]}
+    lines = [(source, line) for source, text in sources for line in text.splitlines()] if wanted else []
+    held = [_shared(line.lower(), wanted) for _, line in lines]
+    common = Counter(word for shared in held for word in shared)
+    scores = [sum(1 + 1 / common[word] for word in shared) for shared in held]
+    # Words in front of others, rare words more than frequent ones, the later of two equal lines.
+    best = sorted((n for n in range(len(lines)) if scores[n] > 0), key=lambda n: (-scores[n], -n))[:3]
+    found = [f"- {lines[n][0]}: `{cut(lines[n][1].strip())}`" for n in best]
+    return ["Closest to what you ask:", *found] if found else []
 
 
-def _spoken(what: str) -> str:
-    """`what`, or so many words where it says how many."""
-    number, _, unit = what.partition(" ")
-    if number.isdigit() and unit.startswith(("word", "token")):
-        count = min(int(number), 200_000)
-        return " ".join(_FILLER[n % len(_FILLER)] for n in range(count))
-    return what or "nothing"
+def _shared(line: str, wanted: set[str]) -> set[str]:
+    # Looking for the letters first is many times as fast.
+    return wanted.intersection(_WORD.findall(line)) if any(word in line for word in wanted) else set()
+
+
+def cut(line: str) -> str:
+    """A line short enough to quote."""
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+
+
+def summary(talk: ScriptTask, *, task: bool) -> str:
+    """The first lines of all that was said and returned, the newest ones where that is too much; `task`: with what is
+    asked last. What clients say again after a compaction is left out."""
+    asked = [("user", talk.task)] if task else []
+    heard = [(heard.name, heard.text) for heard in talk.heard]
+    lines: list[str] = []
+    for source, text in [*talk.earlier, *asked, *heard]:
+        if source not in ("developer", "system"):
+            kept = [line.strip() for line in text.splitlines() if line.strip()]
+            lines += [f"{source}: {cut(line)}" for line in kept[:3]]
+    return "\n".join(lines[-_MOST_SUMMED:])

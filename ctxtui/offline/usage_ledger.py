@@ -108,12 +108,9 @@ class UsageLedger:
         self._memos = {name: Memo() for name in DIALECTS}
         self._sums: dict[str, Summed] = {}
 
-    def read(self, dialect: str, body: bytes) -> Request:
-        """The request that `body` spells. Raises `Malformed`."""
-        return DIALECTS[dialect].decode_request(body, self._memos[dialect])
-
-    def weigh(self, request: Request, model: str) -> WeighedRequest:
-        """The input of `request` in tokens, as `model` counts."""
+    def weigh(self, dialect: str, body: bytes, model: str) -> WeighedRequest:
+        """The request that `body` spells, with its input in tokens as `model` counts. Raises `Malformed`."""
+        request = DIALECTS[dialect].decode_request(body, self._memos[dialect])
         count = block_counter(model)
         return WeighedRequest(request, hidden(request, model) + sum(count(item.block) for item in request.items))
 

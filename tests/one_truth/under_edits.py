@@ -81,7 +81,7 @@ class Telling:
 
     def _answered(self, answer: Sequence[dict[str, Any] | str], left: bytes, cleared: int) -> dict[str, Any]:
         parts = [{"type": "text", "text": one} if isinstance(one, str) else one for one in answer]
-        weighed = self.ledger.weigh(self.ledger.read(self.dialect, _without_results(left, cleared)), self.model)
+        weighed = self.ledger.weigh(self.dialect, _without_results(left, cleared), self.model)
         outcome = self.ledger.ask(weighed, self.model, self.clock, provider="anthropic")
         self.ledger.begin(outcome, self.clock + 2)
         writes = dict(outcome.writes)
@@ -207,7 +207,7 @@ class SealedTelling(Telling):
         said = {**json.loads(left), "input": [one for one in items if one["type"] != "reasoning"]}
         thought = sum(self.thoughts[one["encrypted_content"]] for one in items if one["type"] == "reasoning")
         body = json.dumps(said).encode()
-        return self.ledger.weigh(self.ledger.read(self.dialect, body), self.model).tokens + thought
+        return self.ledger.weigh(self.dialect, body, self.model).tokens + thought
 
     def _body(self) -> bytes:
         body = {

@@ -191,7 +191,7 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     if out.name:
         if TARGETS[form].beside:
             note(f"the file's name must be {out.name}")
-        output = placed(output, out) if output is not None else None
+        output = placed(output, out, None if dry else loaded.path) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, place_of(out, output))}")
     return (replace(out, data=b"") if dry else out), output

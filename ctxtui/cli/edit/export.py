@@ -106,7 +106,7 @@ def _write_one(
     written: Written | Exported
     if form in RESUMED:
         written = resumed(loaded, chosen, form)
-        output = placed(output, written) if output is not None else None
+        output = placed(output, written, loaded.path) if output is not None else None
         resume = resume_of(form, written, output)
     else:
         written, resume = exported(loaded.session, form, chosen), None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.offline.anthropic.fields import refusal_at, tag_refusal
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import members, rows
@@ -27,19 +28,15 @@ Body = dict[str, Json]
 
 def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
     """What is wrong with ``context_management``."""
-    edits = rows(members(body.get("context_management")).get("edits"))
-    for n, edit in enumerate(edits):
-        kind = members(edit).get("type")
+    for n, edit in enumerate(rows(members(body.get("context_management")).get("edits"))):
+        kind, path = members(edit).get("type"), ("context_management", "edits", n)
         if kind not in _KINDS:
-            tags = ", ".join(f"'{name}'" for name in _KINDS)
-            told = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {tags}"
-            yield Refusal(f"context_management.edits.{n}: {told}", rule="context edit")
+            yield tag_refusal(kind, _KINDS, path, "context edit")
         elif kind == THINKING and n:
-            told = f"`{THINKING}` must be the first edit"
-            yield Refusal(f"context_management.edits.{n}: {told}", rule="context edit order")
+            yield refusal_at(path, f"`{THINKING}` must be the first edit", "context edit order")
         elif kind == COMPACT and _value(edit, "trigger", _LEAST_COMPACT) < _LEAST_COMPACT:
             told = f"Input should be greater than or equal to {_LEAST_COMPACT}"
-            yield Refusal(f"context_management.edits.{n}.trigger.value: {told}", rule="wrong value")
+            yield refusal_at((*path, "trigger", "value"), told, "wrong value")
 
 
 def edited(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
@@ -79,7 +76,7 @@ def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]
         return body, 0
     turns = sorted({n for n, _, block in _blocks(body) if block.get("type") in _THOUGHTS})
     gone = set(turns[: max(0, len(turns) - _value(edit, "keep", 1))])
-    return _mapped(body, lambda n, _, block: None if n in gone and block.get("type") in _THOUGHTS else block), len(gone)
+    return mapped(body, lambda n, _, block: None if n in gone and block.get("type") in _THOUGHTS else block), len(gone)
 
 
 def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
@@ -100,7 +97,7 @@ def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
         wanted = inputs is True or block.get("name") in rows(inputs)
         return {**block, "input": {}} if wanted and block.get("id") in gone else block
 
-    return _mapped(body, clear), len(gone)
+    return mapped(body, clear), len(gone)
 
 
 def _blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
@@ -109,7 +106,7 @@ def _blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
             yield n, m, members(block)
 
 
-def _mapped(body: Body, change: Callable[[int, int, Body], Body | None]) -> Body:
+def mapped(body: Body, change: Callable[[int, int, Body], Body | None]) -> Body:
     """`body` with each block changed; None takes it out."""
     messages: list[Json] = []
     for n, message in enumerate(rows(body.get("messages"))):

@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import (
-    ANY,
-    ARRAY,
-    BOOLEAN,
-    COUNT,
-    FLAG,
-    INTEGER,
-    MAP,
-    NUMBER,
-    OBJECT,
-    ROWS,
-    STRING,
-    TEXT,
-    Fields,
-    Path,
-    ShapeFault,
-    ShapeField,
-    faults,
-    needed,
-    one_of,
+from ctxtui.offline.json_shape import Fields, Path, faults, fields
+
+COUNTED: Final = fields(
+    "model! string, messages! array, system string|array, tools array, tool_choice object, thinking object, "
+    "output_config object, cache_control object, speed =standard|fast, user_profile_id string, workspace_id string"
 )
-
-WORDS_OR_BLOCKS: Final = needed(STRING, ARRAY)
-
-COUNTED: Final[dict[str, ShapeField]] = {
-    "model": needed(STRING),
-    "messages": needed(ARRAY),
-    "system": ShapeField((STRING, ARRAY)),
-    "tools": ROWS,
-    "tool_choice": MAP,
-    "thinking": MAP,
-    "output_config": MAP,
-    "cache_control": MAP,
-    "speed": one_of("standard", "fast"),
-    "user_profile_id": TEXT,
-    "workspace_id": TEXT,
-}
 """What a request for a count may say."""
-
-_UNIT: Final = ShapeField((NUMBER,), at_least=0, at_most=1)
-SAMPLING: Final[dict[str, ShapeField]] = {"temperature": _UNIT, "top_p": _UNIT, "top_k": COUNT}
-
-CREATED: Final[dict[str, ShapeField]] = COUNTED | {
-    "max_tokens": needed(INTEGER, at_least=0),
-    "stream": FLAG,
-    "stop_sequences": ROWS,
-    "metadata": MAP,
-    "service_tier": one_of("auto", "standard_only"),
-    "inference_geo": TEXT,
-    "container": ShapeField((STRING, OBJECT)),
-    "diagnostics": MAP,
-}
-
-BETA: Final[dict[str, tuple[str, ...]]] = {
+CREATED: Final = COUNTED | fields(
+    "max_tokens! integer >=0, stream boolean, stop_sequences array, metadata object, service_tier =auto|standard_only, "
+    "inference_geo string, container string|object, diagnostics object"
+)
+SAMPLING: Final = fields("temperature number >=0 <=1, top_p number >=0 <=1, top_k integer >=0")
+BETA: Final = {
     "context_management": ("context-management-", "compact-2026-01-12"),
     "compaction": ("compact-",),
     "thread": ("message-threads-",),
@@ -73,77 +32,71 @@ BETA: Final[dict[str, tuple[str, ...]]] = {
 }
 """Members that need a beta header: how its name begins."""
 
-_MARK: Final = {"type": needed(STRING), "cache_control": MAP}
-_PLAIN: Final = {"type": needed(STRING)}
-_USE: Final = {"id": needed(STRING), "name": needed(STRING), "input": needed(OBJECT), "caller": MAP}
-_RESULT: Final = {"tool_use_id": needed(STRING), "content": needed(OBJECT, ARRAY), "caller": MAP}
 
-BLOCKS: Final[dict[str, Fields]] = {
-    "text": _MARK | {"text": needed(STRING), "citations": ROWS},
-    "image": _MARK | {"source": needed(OBJECT), "transformations": MAP},
-    "document": _MARK | {"source": needed(OBJECT), "title": TEXT, "context": TEXT, "citations": MAP},
-    "search_result": _MARK
-    | {"source": needed(STRING), "title": needed(STRING), "content": needed(ARRAY), "citations": MAP},
-    "thinking": _PLAIN | {"thinking": needed(STRING), "signature": needed(STRING)},
-    "redacted_thinking": _PLAIN | {"data": needed(STRING)},
-    "tool_use": _MARK | _USE | {"toolset_name": TEXT},
-    "tool_result": _MARK
-    | {
-        "tool_use_id": needed(STRING),
-        "content": ShapeField((STRING, ARRAY)),
-        "is_error": ShapeField((BOOLEAN,)),
-        "toolset_name": TEXT,
+def _blocks(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:
+    return {kind: fields(f"type! string{mark}{spec and ', '}{spec}") for kind, spec in specs.items()}
+
+
+_USE: Final = "id! string, name! string, input! object, caller object"
+_RESULT: Final = "tool_use_id! string, content! object|array, caller object"
+_TOLD: Final = "tool_use_id! string, content string|array, is_error boolean"
+_MARK: Final = ", cache_control object"
+_TEXTS: Final = _blocks(
+    _MARK,
+    {
+        "text": "text! string, citations array",
+        "image": "source! object, transformations object",
+        "document": "source! object, title string, context string, citations object",
+        "search_result": "source! string, title! string, content! array, citations object",
     },
-    "server_tool_use": _MARK | _USE,
-    "web_search_tool_result": _MARK | _RESULT,
-    "web_fetch_tool_result": _MARK | _RESULT,
-    "code_execution_tool_result": _MARK | _RESULT,
-    "bash_code_execution_tool_result": _MARK | _RESULT,
-    "text_editor_code_execution_tool_result": _MARK | _RESULT,
-    "tool_search_tool_result": _MARK | _RESULT,
-    "container_upload": _MARK | {"file_id": needed(STRING)},
-}
+)
+_HOSTED: Final = "web_search web_fetch code_execution bash_code_execution text_editor_code_execution tool_search"
+BLOCKS: Final = (
+    _TEXTS
+    | _blocks("", {"thinking": "thinking! string, signature! string", "redacted_thinking": "data! string"})
+    | _blocks(
+        _MARK,
+        {
+            "tool_use": f"{_USE}, toolset_name string",
+            "tool_result": f"{_TOLD}, toolset_name string",
+            "server_tool_use": _USE,
+            **{f"{name}_tool_result": _RESULT for name in _HOSTED.split()},
+            "container_upload": "file_id! string",
+        },
+    )
+)
 """Content blocks of messages, by type. What may carry a cache marker has ``cache_control``."""
-
-BETA_BLOCKS: Final[dict[str, Fields]] = {
-    "compaction": _MARK | {"content": TEXT, "encrypted_content": TEXT, "signature": TEXT, "tool_changes": ANY},
-    "mcp_tool_use": _MARK | _USE | {"server_name": needed(STRING)},
-    "mcp_tool_result": _MARK
-    | {"tool_use_id": needed(STRING), "content": ShapeField((STRING, ARRAY)), "is_error": FLAG},
-    "mcp_tool_listing": _PLAIN | {"server_name": ANY, "tools": ANY},
-    "advisor_tool_result": _MARK | _RESULT,
-    "fallback": _PLAIN | {"from": ANY, "to": ANY},
-    "tool_addition": _MARK | {"tool": ANY, "name": ANY},
-    "tool_removal": _MARK | {"tool": ANY, "name": ANY},
-}
+BETA_BLOCKS: Final = _blocks(
+    _MARK,
+    {
+        "compaction": "content string, encrypted_content string, signature string, tool_changes",
+        "mcp_tool_use": f"{_USE}, server_name! string",
+        "mcp_tool_result": _TOLD,
+        "advisor_tool_result": _RESULT,
+        "tool_addition": "tool, name",
+        "tool_removal": "tool, name",
+    },
+) | _blocks("", {"mcp_tool_listing": "server_name, tools", "fallback": "from, to"})
 """Further blocks that a request with any beta header may hold."""
-
-INSIDE_RESULT: Final[dict[str, Fields]] = {
-    name: BLOCKS[name] for name in ("text", "image", "document", "search_result")
-} | {
-    "tool_reference": _MARK | {"tool_name": needed(STRING)},
-    "browser_state": _MARK | dict.fromkeys(("tabs", "changes", "active_tab_id", "state"), ANY),
-}
+INSIDE_RESULT: Final = _TEXTS | _blocks(
+    _MARK, {"tool_reference": "tool_name! string", "browser_state": "tabs, changes, active_tab_id, state"}
+)
 """What a tool's result may be made of."""
-
-SOURCES: Final[dict[str, Fields]] = {
-    "base64": _PLAIN | {"media_type": needed(STRING), "data": needed(STRING)},
-    "url": _PLAIN | {"url": needed(STRING)},
-    "file": _PLAIN | {"file_id": needed(STRING)},
-    "text": _PLAIN | {"media_type": needed(STRING), "data": needed(STRING)},
-    "content": _PLAIN | {"content": needed(STRING, ARRAY)},
-}
+_DATA: Final = "media_type! string, data! string"
+SOURCES: Final = _blocks(
+    "",
+    {
+        "base64": _DATA,
+        "url": "url! string",
+        "file": "file_id! string",
+        "text": _DATA,
+        "content": "content! string|array",
+    },
+)
 """Where an image or document comes from, by type; the last two for documents only."""
 
-
-_EXPECTED: Final = {
-    "string": "a valid string",
-    "integer": "a valid integer",
-    "number": "a valid number",
-    "boolean": "a valid boolean",
-    "object": "a valid dictionary",
-    "array": "a valid list",
-}
+_MARKER: Final = fields("type! =ephemeral, ttl =5m|1h, scope")
+_NOUNS: Final = {"object": "dictionary", "array": "list"}
 
 
 def dotted(path: Path) -> str:
@@ -151,55 +104,55 @@ def dotted(path: Path) -> str:
     return ".".join(map(str, path))
 
 
-def worded(fault: ShapeFault) -> Refusal:
-    """A fault of shape in the provider's words."""
-    where = dotted(fault.path)
-    if fault.kind == "missing":
-        return Refusal(f"{where}: Field required", rule="field required")
-    if fault.kind == "extra":
-        return Refusal(f"{where}: Extra inputs are not permitted", rule="extra field")
-    if fault.kind == "choice":
-        return Refusal(f"{where}: Input should be {listed(fault.field.choices)}", rule="wrong value")
-    if fault.kind == "small":
-        least = fault.field.at_least
-        return Refusal(f"{where}: Input should be greater than or equal to {least}", rule="wrong value")
-    if fault.kind == "large":
-        most = fault.field.at_most
-        return Refusal(f"{where}: Input should be less than or equal to {most}", rule="wrong value")
-    expected = _EXPECTED.get(fault.field.types[0] if fault.field.types else "", "valid")
-    return Refusal(f"{where}: Input should be {expected}", rule="wrong type")
+def refusal_at(path: Path, told: str, rule: str) -> Refusal:
+    """A refusal for what stands at `path`."""
+    return Refusal(f"{dotted(path)}: {told}", rule=rule)
 
 
-def listed(words: tuple[str, ...]) -> str:
+def listed(words: Sequence[str]) -> str:
     """``'a', 'b' or 'c'``."""
     quoted = [f"'{word}'" for word in words]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+    return " or ".join(filter(None, [", ".join(quoted[:-1]), *quoted[-1:]]))
+
+
+def field_refusals(value: Mapping[str, Json], known: Fields, path: Path = ()) -> Iterator[Refusal]:
+    """What is wrong with the members of `value`, in the provider's words."""
+    for fault in faults(value, known, path):
+        field = fault.field
+        told, rule = {
+            "missing": ("Field required", "field required"),
+            "extra": ("Extra inputs are not permitted", "extra field"),
+            "choice": (f"Input should be {listed(field.choices)}", "wrong value"),
+            "small": (f"Input should be greater than or equal to {field.at_least}", "wrong value"),
+            "large": (f"Input should be less than or equal to {field.at_most}", "wrong value"),
+            "type": (f"Input should be a valid {' or '.join(_NOUNS.get(t, t) for t in field.types[:1])}", "wrong type"),
+        }[fault.kind]
+        yield refusal_at(fault.path, told, rule)
+
+
+def tag_refusal(tag: Json, known: Collection[str], path: Path, rule: str) -> Refusal:
+    """A type that is none of `known`."""
+    tags = ", ".join(f"'{name}'" for name in known)
+    told = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
+    return refusal_at(path, told, rule)
 
 
 def typed_refusals(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
     """What is wrong with the fields of a block whose type must be one of `known`."""
     if not isinstance(block, dict):
-        yield Refusal(f"{dotted(path)}: Input should be a valid dictionary", rule="wrong type")
+        yield refusal_at(path, "Input should be a valid dictionary", "wrong type")
         return
     kind = block.get("type")
     if kind is None:
-        yield Refusal(f"{dotted(path)}.type: Field required", rule="field required")
+        yield refusal_at((*path, "type"), "Field required", "field required")
     elif not isinstance(kind, str) or kind not in known:
-        tags = ", ".join(f"'{name}'" for name in sorted(known))
-        message = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {tags}"
-        yield Refusal(f"{dotted(path)}: {message}", rule="unknown block")
+        yield tag_refusal(kind, sorted(known), path, "unknown block")
     else:
-        yield from (worded(fault) for fault in faults(block, known[kind], (*path, kind)))
-        yield from mark_refusals(block.get("cache_control"), (*path, kind, "cache_control"))
+        yield from field_refusals(block, known[kind], (*path, kind))
+        yield from marker_refusals(block.get("cache_control"), (*path, kind, "cache_control"))
 
 
-def mark_refusals(mark: Json, path: Path) -> Iterator[Refusal]:
+def marker_refusals(marker: Json, path: Path) -> Iterator[Refusal]:
     """What is wrong with a cache marker."""
-    if not isinstance(mark, dict):
-        return
-    if mark.get("type") != "ephemeral":
-        yield Refusal(f"{dotted(path)}.type: Input should be 'ephemeral'", rule="wrong value")
-    if mark.get("ttl") not in (None, "5m", "1h"):
-        yield Refusal(f"{dotted(path)}.ttl: Input should be '5m' or '1h'", rule="wrong value")
-    for key in sorted(mark.keys() - {"type", "ttl", "scope"}):
-        yield Refusal(f"{dotted(path)}.{key}: Extra inputs are not permitted", rule="extra field")
+    if isinstance(marker, dict):
+        yield from field_refusals(marker, _MARKER, path)

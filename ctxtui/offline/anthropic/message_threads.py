@@ -9,22 +9,19 @@ from msgspec import Struct
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.offline.anthropic.fields import listed, worded
+from ctxtui.offline.anthropic.fields import field_refusals, listed
 from ctxtui.offline.exchange import ApiRequest, Refusal
-from ctxtui.offline.json_shape import STRING, Fields, faults, members, needed, rows
+from ctxtui.offline.json_shape import fields, members, rows
 
 BETA: Final = "message-threads-"
 LASTS: Final = 300.0
 """Seconds after its last use until a thread is gone."""
-
-_MOST: Final = 128 * 1024 * 1024
-_CREATE: Final = "create"
-_CONTINUE: Final = "continue"
-_FIELDS: Final[dict[str, Fields]] = {
-    _CREATE: {"type": needed(STRING)},
-    _CONTINUE: {"type": needed(STRING), "previous_message_id": needed(STRING)},
+_MOST_BYTES: Final = 128 * 1024 * 1024
+_TYPES: Final = {
+    "create": fields("type! string"),
+    "continue": fields("type! string, previous_message_id! string"),
 }
-_HELD: Final[tuple[str, ...]] = ("system", "tools")
+_KEPT: Final[tuple[str, ...]] = ("system", "tools")
 """What a thread keeps from its beginning, and what a request that goes on must not say again."""
 
 
@@ -51,8 +48,14 @@ class MessageThreads:
         if thread is None or not isinstance(asked.body.get("messages"), list):
             # What is no list is refused as that.
             return asked
-        wrong = _shape(thread)
-        if wrong is not None or thread["type"] == _CREATE:
+        kind = members(thread).get("type")
+        if not isinstance(thread, dict):
+            return Refusal("thread: Input should be a valid dictionary", rule="wrong type")
+        if not isinstance(kind, str) or kind not in _TYPES:
+            told = "Field required" if kind is None else f"Input should be {listed([*_TYPES])}"
+            return Refusal(f"thread.type: {told}", rule="wrong value")
+        wrong = next(field_refusals(thread, _TYPES[kind], ("thread", kind)), None)
+        if wrong is not None or kind == "create":
             return wrong or asked
         id_ = thread["previous_message_id"]
         held = self._held.get(id_)
@@ -62,11 +65,11 @@ class MessageThreads:
         if held.continued:
             told = f"thread: the response '{id_}' has already been continued"
             return Refusal(told, code="thread_already_continued", rule="thread continued")
-        for name in _HELD:
+        for name in _KEPT:
             if asked.body.get(name) is not None:
                 told = f"{name}: cannot be sent when continuing a thread, which keeps its own"
                 return Refusal(told, rule="thread field")
-        kept: dict[str, Json] = {name: held.body[name] for name in _HELD if name in held.body}
+        kept: dict[str, Json] = {name: held.body[name] for name in _KEPT if name in held.body}
         messages = [*rows(held.body.get("messages")), *rows(asked.body.get("messages"))]
         body = {**asked.body, **kept, "messages": messages}
         return ApiRequest(canonical.dumps(body), body, asked.headers)
@@ -82,18 +85,6 @@ class MessageThreads:
         said = {"role": "assistant", "content": message["content"]}
         body = {**asked.body, "messages": [*rows(asked.body.get("messages")), said]}
         self._held[str(message["id"])] = HeldThread(body, len(asked.raw), now)
-        room = _MOST - sum(held.size for held in self._held.values())
+        room = _MOST_BYTES - sum(held.size for held in self._held.values())
         while room < 0 and len(self._held) > 1:
             room += self._held.pop(next(iter(self._held))).size
-
-
-def _shape(thread: Json) -> Refusal | None:
-    """What is wrong with the member ``thread`` by itself."""
-    if not isinstance(thread, dict):
-        return Refusal("thread: Input should be a valid dictionary", rule="wrong type")
-    kind = thread.get("type")
-    if not isinstance(kind, str) or kind not in _FIELDS:
-        told = "Field required" if kind is None else f"Input should be {listed(tuple(_FIELDS))}"
-        return Refusal(f"thread.type: {told}", rule="wrong value")
-    found = next(iter(faults(thread, _FIELDS[kind], ("thread", kind))), None)
-    return worded(found) if found is not None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ctxtui.cache.outcome import CacheOutcome
@@ -11,10 +11,10 @@ from ctxtui.core.block import make, of
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, Thought, Words, limited
 from ctxtui.offline.anthropic import message_threads
-from ctxtui.offline.anthropic.context_edits import edited
+from ctxtui.offline.anthropic.context_edits import edited, mapped
 from ctxtui.offline.anthropic.models import OFFLINE, Claude, claude
 from ctxtui.offline.anthropic.thinking import CONTROLS, CheckedThinking, check_thinking, signature
-from ctxtui.offline.anthropic.validate import NEW_VERSION, SAFEGUARD, VERSIONS, refusals
+from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import listen
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
@@ -153,11 +153,10 @@ def refused(provider: Provider, asked: ApiRequest, counting: bool) -> list[Refus
         return [Refusal("anthropic-version: header is required", rule="version")]
     if version not in VERSIONS:
         return [Refusal(f'anthropic-version: "{version}" is not a valid version', rule="version")]
-    betas = betas_of(asked)
     whole = _whole(provider, asked)
     if isinstance(whole, Refusal):
         return [whole]
-    return refusals(whole.body, version=version or NEW_VERSION, betas=betas, counting=counting)
+    return refusals(whole.body, version=version, betas=betas_of(asked), counting=counting)
 
 
 def _whole(provider: Provider, asked: ApiRequest) -> ApiRequest | Refusal:
@@ -184,10 +183,9 @@ def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
 def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
     whole = _whole(provider, asked)
-    return whole if isinstance(whole, Refusal) else _answer(provider, whole)
-
-
-def _answer(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
+    if isinstance(whole, Refusal):
+        return whole
+    asked = whole
     taken = _taken(provider, asked)
     weighed, checked, model = taken.weighed, taken.checked, taken.model
     if weighed.tokens > model.window:
@@ -207,58 +205,43 @@ def _answer(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
         "stop_sequence": said.stop or None,
         "stop_details": None,
         "usage": usage,
-        **_beside(provider, asked, taken),
     }
-    if asked.body.get("diagnostics") is not None:
-        provider.diagnoses.remember(message["id"], asked.body)
+    if CONTROLS in betas_of(asked):
+        message["input_transformations"] = checked.transformations
+    if asked.body.get("context_management") is not None:
+        message["context_management"] = {"applied_edits": taken.applied}
     provider.threads.keep(asked, message, now)
     if asked.body.get("safeguards") is not None:
-        message["safeguard_results"] = _checked(content)
+        # Nobody looks at the calls, and none is flagged.
+        calls = [block["id"] for block in content if block["type"] == "tool_use"]
+        uses = {id_: {"type": "evaluated", "outcome": "not_flagged"} for id_ in calls}
+        message["safeguard_results"] = [{"type": SAFEGUARD, "status": {"type": "available", "tool_uses": uses}}]
     provider.limits.note(now, outcome.fresh + outcome.written, usage["output_tokens"])
-    headers = provider.limits.anthropic(now)
     broken = named_event("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
     return Reply(
         body=message,
         events=named_events(events(message)) if asked.streams else None,
-        headers=headers,
+        headers=provider.limits.anthropic(now),
         begin=lambda: provider.ledger.begin(outcome, provider.now()),
         output=usage["output_tokens"],
         broken=broken,
     )
 
 
-def _checked(content: list[dict[str, Json]]) -> list[Json]:
-    """What the client's check of calls comes to: nobody looks at them, and none is flagged."""
-    calls = [block["id"] for block in content if block["type"] == "tool_use"]
-    status = {"type": "available", "tool_uses": {id_: {"type": "evaluated", "outcome": "not_flagged"} for id_ in calls}}
-    return [{"type": SAFEGUARD, "status": status}]
-
-
 def _taken(provider: Provider, asked: ApiRequest) -> Taken:
     model = claude(asked.model)
     assert model is not None
     checked = check_thinking(asked.body, model, betas_of(asked))
-    body = _without(asked.body, checked.dropped) if checked.dropped else asked.body
+    gone = checked.dropped
+    body = mapped(asked.body, lambda n, m, block: None if (n, m) in gone else block) if gone else asked.body
 
     def weigh(one: dict[str, Json]) -> WeighedRequest:
         raw = asked.raw if one is asked.body else canonical.dumps(one)
-        return provider.ledger.weigh(provider.ledger.read(ANTHROPIC, raw), asked.model)
+        return provider.ledger.weigh(ANTHROPIC, raw, asked.model)
 
     read, applied = edited(body, model, lambda one: weigh(one).tokens)
-    before = weigh(body).tokens if applied else 0
     weighed = weigh(read)
-    return Taken(weighed, checked, model, applied, before or weighed.tokens)
-
-
-def _without(body: dict[str, Json], dropped: Collection[tuple[int, int]]) -> dict[str, Json]:
-    """`body` as the model reads it: without the blocks that were dropped."""
-    messages = []
-    for n, message in enumerate(rows(body.get("messages"))):
-        content = message.get("content")
-        if isinstance(content, list):
-            content = [block for m, block in enumerate(content) if (n, m) not in dropped]
-        messages.append({**message, "content": content})
-    return {**body, "messages": messages}
+    return Taken(weighed, checked, model, applied, weigh(body).tokens if applied else weighed.tokens)
 
 
 def _too_long(weighed: WeighedRequest, model: Claude) -> Refusal:
@@ -291,14 +274,3 @@ def _manner(asked: ApiRequest, model: Claude) -> Manner:
         form=form.get("schema"),
         stands_for="" if asked.model == OFFLINE else asked.model,
     )
-
-
-def _beside(provider: Provider, asked: ApiRequest, taken: Taken) -> dict[str, Json]:
-    beside: dict[str, Json] = {}
-    if CONTROLS in betas_of(asked):
-        beside["input_transformations"] = taken.checked.transformations
-    if asked.body.get("context_management") is not None:
-        beside["context_management"] = {"applied_edits": taken.applied}
-    if asked.body.get("diagnostics") is not None:
-        beside["diagnostics"] = provider.diagnoses.of(asked.body)
-    return beside

@@ -45,7 +45,7 @@ KNOWN: Final = (
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS: Final = ("fable", "mythos")
-_ALL_EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 _EPOCH: Final = "1970-01-01T00:00:00Z"
 _KINDS: Final = ("adaptive", "between_tools", "disabled", "enabled")
 
@@ -118,7 +118,7 @@ def _thinking(line: str, version: tuple[int, int]) -> tuple[str, ...]:
 
 def _efforts(line: str, version: tuple[int, int]) -> tuple[str, ...]:
     if version >= (4, 7):
-        return _ALL_EFFORTS
+        return EFFORTS
     if version == (4, 6):
         return ("low", "medium", "high", "max")
     return ("low", "medium", "high") if (line, version) == ("opus", (4, 5)) else ()
@@ -170,7 +170,7 @@ def _capabilities(model: Claude) -> dict[str, Json]:
             "clear_tool_uses_20250919": yes,
             "compact_20260112": no,
         },
-        "effort": {"supported": bool(model.efforts), **{e: supported(e in model.efforts) for e in _ALL_EFFORTS}},
+        "effort": {"supported": bool(model.efforts), **{e: supported(e in model.efforts) for e in EFFORTS}},
         "image_input": yes,
         "pdf_input": yes,
         "server_tools": {"supported": False, "code_execution": no, "web_search": no},

@@ -12,7 +12,6 @@ recording of the real provider) cannot be checked and is taken at its word.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
@@ -27,41 +26,37 @@ from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.usage_ledger import card, text_counter
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-_DIGEST: Final = 12
+_DIGEST_SIZE: Final = 12
+Body = Mapping[str, Json]
 
 
 class Prefix:
     """Everything that came before, taken in block by block."""
 
-    def __init__(self, body: Mapping[str, Json]) -> None:
-        self._tools = [tool for tool in rows(body.get("tools")) if isinstance(tool, dict)]
-        self._deferred = {str(tool.get("name")): tool for tool in self._tools if tool.get("defer_loading")}
-        self._hash: Any = blake2b(digest_size=_DIGEST)
+    def __init__(self, body: Body) -> None:
+        tools = [tool for tool in rows(body.get("tools")) if isinstance(tool, dict)]
+        self._deferred = {str(tool.get("name")): tool for tool in tools if tool.get("defer_loading")}
+        self._hash = _hash()
         self._role = ""
-        self._turn: Any = blake2b(digest_size=_DIGEST)
-        self._add("tools", [bare(tool) for tool in self._tools if not tool.get("defer_loading")])
-        for text in _texts(body.get("system")):
-            self._add("system", text)
+        self._turn = _hash()
+        self._add("tools", [bare(tool) for tool in tools if not tool.get("defer_loading")])
+        for text in blocks(body.get("system")):
+            self._add("system", bare(text))
 
     def digest(self) -> bytes:
         """The name of all that was taken in."""
-        name: bytes = self._hash.digest()
-        return name
+        return bytes(self._hash.digest())
 
     def local(self, role: str) -> bytes:
         """The name of what was taken in since `role` began to speak."""
-        fresh: Any = blake2b(digest_size=_DIGEST)
-        name: bytes = (self._turn if role == self._role else fresh).digest()
-        return name
+        return bytes((self._turn if role == self._role else _hash()).digest())
 
     def take(self, role: str, block: Json) -> None:
         """One more block of a message of `role`; thinking leaves no trace."""
-        value = members(block)
-        if value.get("type") in _THINKING:
+        if members(block).get("type") in _THINKING:
             return
         if role != self._role:
-            self._role = role
-            self._turn = blake2b(digest_size=_DIGEST)
+            self._role, self._turn = role, _hash()
             self._add("role", role)
         self._turn.update(self._add("block", bare(block)))
         for name in _referred(block):
@@ -69,27 +64,15 @@ class Prefix:
                 self._add("tool", bare(self._deferred.pop(name)))
 
     def _add(self, kind: str, value: Json) -> bytes:
-        one: Any = blake2b(kind.encode(), digest_size=_DIGEST)
+        one = _hash(kind.encode())
         _feed(one, value)
-        name: bytes = one.digest()
+        name = bytes(one.digest())
         self._hash.update(name)
         return name
 
 
-def blocks(content: Json) -> list[Json]:
-    """The blocks of a message's content; a string is one text block."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    return rows(content)
-
-
-def whole(body: Mapping[str, Json]) -> Prefix:
-    """All that stands in `body`: what the thinking of its answer is bound to."""
-    prefix = Prefix(body)
-    for message in rows(body.get("messages")):
-        for block in blocks(members(message).get("content")):
-            prefix.take(str(message.get("role")), block)
-    return prefix
+def _hash(data: bytes = b"") -> Any:
+    return blake2b(data, digest_size=_DIGEST_SIZE)
 
 
 def _feed(into: Any, value: Json) -> None:
@@ -98,24 +81,20 @@ def _feed(into: Any, value: Json) -> None:
         data = value.encode("utf-8", "surrogatepass")
         into.update(b'"%d:' % len(data))
         into.update(data)
-    elif isinstance(value, dict):
-        into.update(b"{")
-        for key, item in value.items():
-            _feed(into, key)
+    elif isinstance(value, dict | list):
+        into.update(b"{" if isinstance(value, dict) else b"[")
+        for item in (one for pair in value.items() for one in pair) if isinstance(value, dict) else value:
             _feed(into, item)
-        into.update(b"}")
-    elif isinstance(value, list):
-        into.update(b"[")
-        for item in value:
-            _feed(into, item)
-        into.update(b"]")
+        into.update(b"}" if isinstance(value, dict) else b"]")
     else:
         into.update(canonical.dumps(value) + b",")
 
 
-def _texts(system: Json) -> Iterator[Json]:
-    for block in blocks(system):
-        yield bare(block)
+def blocks(content: Json) -> list[Json]:
+    """The blocks of a message's content; a string is one text block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return rows(content)
 
 
 def bare(value: Json) -> Json:
@@ -137,14 +116,12 @@ def _referred(block: Json) -> Iterator[str]:
     if value.get("type") == "tool_reference":
         yield str(value.get("tool_name"))
     content = value.get("content")
-    inner = content if isinstance(content, list) else rows(members(content).get("tool_references"))
-    for item in inner:
+    for item in content if isinstance(content, list) else rows(members(content).get("tool_references")):
         yield from _referred(item)
 
 
 _MARK: Final = b"ctxtui offline\0"
 _KEY: Final = b"no secret: this only keeps a test honest"
-_DIGEST_SIZE: Final = 12
 _LEAST: Final = 24
 
 
@@ -159,68 +136,47 @@ class Signed(Struct, frozen=True):
     prefix: bytes
 
 
-def brief(data: bytes) -> bytes:
-    """A short digest of `data`."""
-    return blake2b(data, digest_size=_DIGEST_SIZE).digest()
-
-
-def issue(model: str, text: str, before: str, local: bytes, prefix: bytes, length: int = 0) -> str:
-    """The signature of thinking `text` by `model`, after the thinking signed `before` ("": none) and what the
-    digests `local` and `prefix` name (see `Signed`); at least `length` characters long, for a provider's wraps the
-    thinking itself."""
-    chain = brief(before.encode()) if before else bytes(_DIGEST_SIZE)
-    body = brief(text.encode("utf-8", "surrogatepass")) + chain + local + prefix + model.encode()
+def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -> str:
+    """The signature of thinking `text` of the assistant by `model` behind `prefix`, after the thinking signed `before`
+    ("": none); at least `length` characters long, for a provider's wraps the thinking itself."""
+    chain = _brief(before) if before else bytes(_DIGEST_SIZE)
+    body = _brief(text) + chain + prefix.local("assistant") + prefix.digest() + model.encode()
     body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
     return base64.b64encode(_MARK + _seal(body) + body).decode()
 
 
-def open_(signature: Json) -> Signed | None:
-    """What `signature` holds; None where we did not issue it. Raises `ValueError` for one of ours that was changed."""
-    if not isinstance(signature, str):
-        return None
-    try:
-        raw = base64.b64decode(signature, validate=True)
-    except (binascii.Error, ValueError):
-        return None
+def _open(signature: Json) -> Signed | None:
+    """What `signature` holds; None where we did not issue it. Raises `ValueError` for one of ours that was changed, and
+    for one that cannot be a provider's: that is base64 of some length."""
+    raw = base64.b64decode(signature, validate=True) if isinstance(signature, str) else b""
     if not raw.startswith(_MARK):
+        if len(raw) < _LEAST:
+            raise ValueError("no signature")
         return None
     seal, body = raw[len(_MARK) : len(_MARK) + _DIGEST_SIZE], raw[len(_MARK) + _DIGEST_SIZE :]
     if seal != _seal(body):
         raise ValueError("the signature was changed")
-    text, before, local, prefix = (body[n * _DIGEST_SIZE : (n + 1) * _DIGEST_SIZE] for n in range(4))
-    return Signed(body[4 * _DIGEST_SIZE :].rstrip(b"\0").decode("utf-8", "replace"), text, before, local, prefix)
+    digests = [body[n * _DIGEST_SIZE : (n + 1) * _DIGEST_SIZE] for n in range(4)]
+    return Signed(body[4 * _DIGEST_SIZE :].rstrip(b"\0").decode("utf-8", "replace"), *digests)
 
 
-def follows(signed: Signed, before: str) -> bool:
-    """Whether the thinking directly before the signed one has the signature `before`. Nothing before is always right:
-    thinking may be taken away from the front."""
-    return not before or signed.before == brief(before.encode())
-
-
-def says(signed: Signed, block: Mapping[str, Json]) -> bool:
-    """Whether a thinking `block` still has the words that were signed; without any (display omitted) it has."""
-    words = block.get("thinking")
-    return not words or signed.text == brief(str(words).encode("utf-8", "surrogatepass"))
-
-
-def plausible(signature: Json) -> bool:
-    """Whether a signature that is not ours could be a provider's: base64 of some length."""
-    try:
-        return isinstance(signature, str) and len(base64.b64decode(signature, validate=True)) >= _LEAST
-    except (binascii.Error, ValueError):
-        return False
+def _brief(text: str) -> bytes:
+    return bytes(_hash(text.encode("utf-8", "surrogatepass")).digest())
 
 
 def _seal(body: bytes) -> bytes:
     return blake2b(body, digest_size=_DIGEST_SIZE, key=_KEY).digest()
 
 
-def signature(body: Mapping[str, Json], text: str, last: str) -> str:
+def signature(body: Body, text: str, last: str) -> str:
     """The signature of `text` as the first thinking of the answer to `body`, whose last thinking that the model read
     is signed `last` ("" for none)."""
-    prefix = whole(body)
+    prefix = Prefix(body)
+    for message in rows(body.get("messages")):
+        for block in blocks(members(message).get("content")):
+            prefix.take(str(message.get("role")), block)
     model = str(body.get("model"))
-    return issue(model, text, last, prefix.local("assistant"), prefix.digest(), _length(model, text))
+    return issue(model, text, last, prefix, _length(model, text))
 
 
 def _length(model: str, text: str) -> int:
@@ -233,7 +189,7 @@ def _length(model: str, text: str) -> int:
     return round(facts.hidden_envelope + thought / facts.factors.hidden)
 
 
-def signed(body: Mapping[str, Json]) -> dict[str, Json]:
+def signed(body: Body) -> dict[str, Json]:
     """`body` with every thinking block of the assistant signed as if this provider had issued it where it stands; for
     tests that begin with a conversation that was never held."""
     prefix, last = Prefix(body), ""
@@ -243,19 +199,16 @@ def signed(body: Mapping[str, Json]) -> dict[str, Json]:
         made: list[Json] = []
         for block in blocks(content):
             if role == "assistant" and members(block).get("type") == "thinking":
-                words = str(block.get("thinking"))
-                last = issue(str(body.get("model")), words, last, prefix.local(role), prefix.digest())
-                made.append({**block, "signature": last})
-            else:
-                prefix.take(role, block)
-                made.append(block)
+                last = issue(str(body.get("model")), str(block.get("thinking")), last, prefix)
+                block = {**block, "signature": last}
+            prefix.take(role, block)
+            made.append(block)
         messages.append({**message, "content": content if isinstance(content, str) else made})
     return {**body, "messages": messages}
 
 
 CONTROLS: Final = "thinking-binding-controls-2026-08-01"
 """The beta that lets a request choose what happens to thinking that does not fit, and that reports it."""
-
 _MODIFIED: Final = (
     "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
     "These blocks must remain as they were in the original response."
@@ -277,7 +230,7 @@ class CheckedThinking(Struct):
     last: str = ""
 
 
-def check_thinking(body: Mapping[str, Json], model: Claude, betas: Collection[str]) -> CheckedThinking:
+def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
     """Every thinking block of `body` against its signature.
 
     A signature of ours must fit the words, and on models that bind thinking also everything before it and the chain of
@@ -286,85 +239,80 @@ def check_thinking(body: Mapping[str, Json], model: Claude, betas: Collection[st
     the current one.
     """
     wanted = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
-    walk = _Walk(model, wanted == "drop_block" and CONTROLS in betas, rows(body.get("messages")))
-    if not any(members(block).get("type") == "thinking" for one in walk.messages for block in _blocks(one)):
+    messages = [members(message) for message in rows(body.get("messages"))]
+    contents = [[members(block) for block in blocks(message.get("content"))] for message in messages]
+    walk = _Walk(model, wanted == "drop_block" and CONTROLS in betas, messages)
+    if not any(block.get("type") == "thinking" for content in contents for block in content):
         return walk.checked
     prefix = Prefix(body)
-    for n, message in enumerate(rows(body.get("messages"))):
-        role = str(members(message).get("role"))
-        for m, block in enumerate(_blocks(message)):
-            value = members(block)
-            if value.get("type") == "thinking" and role == "assistant":
-                walk.meet(n, m, value, prefix)
+    for n, content in enumerate(contents):
+        role = str(messages[n].get("role"))
+        for m, block in enumerate(content):
+            if block.get("type") == "thinking" and role == "assistant":
+                walk.meet(n, m, block, prefix)
             else:
-                walk.pass_by(value)
+                walk.pass_by(block)
                 prefix.take(role, block)
     return walk.checked
 
 
-def _blocks(message: Json) -> list[Json]:
-    return blocks(members(message).get("content"))
-
-
 class _Walk:
-    def __init__(self, model: Claude, drops: bool, messages: Sequence[Json]) -> None:
+    def __init__(self, model: Claude, drops: bool, messages: Sequence[Body]) -> None:
         self.checked = CheckedThinking()
-        self.messages = messages
         self._model = model
         self._drops = drops
         self._latest = _latest_assistant(messages)
-        self._turn = _turn_start(messages) if model.strips else 0
+        # The last message of a person begins the turn.
+        persons = [n for n, message in enumerate(messages) if is_of_person(message)]
+        self._turn = persons[-1] if model.strips and persons else 0
         self._falling = False
         self._free = False
 
-    def pass_by(self, block: Mapping[str, Json]) -> None:
+    def pass_by(self, block: Body) -> None:
         """A block that is no thinking. What follows a compaction is bound to a context that is gone."""
         self._falling = False
         self._free = self._free or block.get("type") == "compaction"
 
-    def meet(self, n: int, m: int, block: Mapping[str, Json], prefix: Prefix) -> None:
+    def meet(self, n: int, m: int, block: Body, prefix: Prefix) -> None:
         """Thinking at place `m` of message `n`, behind `prefix`."""
+        where = f"messages.{n}.content.{m}"
         if n < self._turn:
             self.checked.dropped.add((n, m))
             return
         try:
-            signed = open_(block.get("signature"))
+            signed = _open(block.get("signature"))
         except ValueError:
-            self._refuse(f"messages.{n}.content.{m}: {_INVALID}", "signature")
+            self._refuse(f"{where}: {_INVALID}", "signature")
             return
-        if signed is None:
-            if not plausible(block.get("signature")):
-                self._refuse(f"messages.{n}.content.{m}: {_INVALID}", "signature")
-        elif self._unreadable(signed):
-            self._drop(n, m, "model_binding_mismatch")
-            return
-        elif not self._fits(n, m, signed, block, prefix):
-            return
+        if signed is not None:
+            author = claude(signed.model)
+            if author is not None and author.version > self._model.version:
+                self._drop(n, m, "model_binding_mismatch")
+                return
+            if not self._fits(n, m, signed, block, prefix):
+                return
         self.checked.last = str(block.get("signature"))
 
-    def _fits(self, n: int, m: int, signed: Signed, block: Mapping[str, Json], prefix: Prefix) -> bool:
-        where, latest = f"messages.{n}.content.{m}", n >= self._latest
-        moved = signed.local != prefix.local("assistant")
-        if not says(signed, block):
+    def _fits(self, n: int, m: int, signed: Signed, block: Body, prefix: Prefix) -> bool:
+        where, latest, words = f"messages.{n}.content.{m}", n >= self._latest, block.get("thinking")
+        if words and signed.text != _brief(str(words)):
+            # Without words (display omitted) nothing was changed.
             self._refuse(f"{where}: {_MODIFIED if latest else _INVALID}", "thinking modified")
         elif self._model.bound and not self._free:
-            same = signed.prefix == prefix.digest() and follows(signed, self.checked.last)
-            if same and not self._falling:
+            # Nothing before is always right: thinking may be taken away from the front.
+            follows = not self.checked.last or signed.before == _brief(self.checked.last)
+            if signed.prefix == prefix.digest() and follows and not self._falling:
                 return True
             if self._drops:
                 self._falling = True
                 self._drop(n, m, "prefix_binding_mismatch")
             else:
                 self._refuse(f"{where}: {_ELSEWHERE}", "thinking bound elsewhere")
-        elif latest and moved:
+        elif latest and signed.local != prefix.local("assistant"):
             self._refuse(f"{where}: {_MODIFIED}", "thinking modified")
         else:
             return True
         return False
-
-    def _unreadable(self, signed: Signed) -> bool:
-        author = claude(signed.model)
-        return author is not None and author.version > self._model.version
 
     def _drop(self, n: int, m: int, reason: str) -> None:
         self.checked.dropped.add((n, m))
@@ -375,22 +323,17 @@ class _Walk:
         self.checked.refusals.append(Refusal(message, rule=rule))
 
 
-def _latest_assistant(messages: Sequence[Json]) -> int:
+def _latest_assistant(messages: Sequence[Body]) -> int:
     """The first message of the last run of assistant messages."""
     at = len(messages)
-    while at and members(messages[at - 1]).get("role") != "assistant":
+    while at and messages[at - 1].get("role") != "assistant":
         at -= 1
-    while at > 1 and members(messages[at - 2]).get("role") == "assistant":
+    while at > 1 and messages[at - 2].get("role") == "assistant":
         at -= 1
     return max(0, at - 1)
 
 
-def _turn_start(messages: Sequence[Json]) -> int:
-    """The last message of a person: one with something other than tool results."""
-    for n in range(len(messages) - 1, -1, -1):
-        message = members(messages[n])
-        if message.get("role") == "user":
-            kinds = {str(members(block).get("type")) for block in _blocks(message)}
-            if kinds - {"tool_result"}:
-                return n
-    return 0
+def is_of_person(message: Body) -> bool:
+    """Whether a user's message holds something other than results of tools."""
+    kinds = {str(members(block).get("type")) for block in blocks(message.get("content"))}
+    return message.get("role") == "user" and bool(kinds - {"tool_result"})

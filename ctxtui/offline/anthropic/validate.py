@@ -5,10 +5,9 @@ Independent of `curation.legality.legality` on purpose: what that lets through i
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.context_edits import edit_refusals
@@ -21,476 +20,35 @@ from ctxtui.offline.anthropic.fields import (
     INSIDE_RESULT,
     SAMPLING,
     SOURCES,
-    WORDS_OR_BLOCKS,
     dotted,
+    field_refusals,
     listed,
-    mark_refusals,
+    marker_refusals,
+    refusal_at,
+    tag_refusal,
     typed_refusals,
-    worded,
 )
-from ctxtui.offline.anthropic.models import Claude, claude
-from ctxtui.offline.anthropic.thinking import CONTROLS, blocks, check_thinking
+from ctxtui.offline.anthropic.models import EFFORTS, Claude, claude
+from ctxtui.offline.anthropic.thinking import CONTROLS, blocks, check_thinking, is_of_person
 from ctxtui.offline.anthropic.validate_turns import turn_refusals
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import (
-    FLAG,
-    INTEGER,
-    MAP,
-    OBJECT,
-    ROWS,
-    STRING,
-    TEXT,
-    Fields,
-    Path,
-    ShapeField,
-    faults,
-    members,
-    needed,
-    rows,
-)
+from ctxtui.offline.json_shape import Fields, Path, ShapeField, fields, members, rows
 from ctxtui.tokens.image import image_size, pdf_pages
-
-MAX_IMAGE_BYTES: Final = 10 * 1024 * 1024
-"""Base64 characters of one image."""
-
-MAX_EDGE: Final = 8000
-"""Pixels of an image's longer side."""
-
-MANY: Final = 20
-"""Images from which on each may only have `MANY_EDGE` pixels."""
-
-MANY_EDGE: Final = 2000
-_IMAGES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_FOR: Final = {"image": ("base64", "url", "file"), "document": ("base64", "url", "file", "text", "content")}
-_HEAD: Final = 512 * 1024
-
-
-class Picture(NamedTuple):
-    """An image of a request: where it stands and its longer side in pixels (0: not known)."""
-
-    path: Path
-    edge: int
-
-
-def source_refusals(block: Mapping[str, Json], path: Path) -> Iterator[Refusal]:
-    """What is wrong with the source of an image or document block whose path ends in its type."""
-    kind = str(block.get("type"))
-    source = block.get("source")
-    where = (*path, "source")
-    yield from typed_refusals(source, where, {name: SOURCES[name] for name in _FOR[kind]})
-    value = members(source)
-    if value.get("type") != "base64" or not isinstance(value.get("data"), str):
-        return
-    spot = dotted((*where, "base64"))
-    if kind == "document":
-        if value.get("media_type") != "application/pdf":
-            yield Refusal(f"{spot}.media_type: Input should be 'application/pdf'", rule="wrong value")
-        return
-    if value.get("media_type") not in _IMAGES:
-        names = ", ".join(f"'{name}'" for name in _IMAGES[:-1])
-        yield Refusal(f"{spot}.media_type: Input should be {names} or '{_IMAGES[-1]}'", rule="wrong value")
-    elif len(value["data"]) > MAX_IMAGE_BYTES:
-        size = len(value["data"])
-        yield Refusal(f"{spot}: image exceeds 10 MB maximum: {size} bytes > {MAX_IMAGE_BYTES} bytes", rule="image size")
-    else:
-        yield from _image(value, spot)
-
-
-def _image(source: Mapping[str, Json], spot: str) -> Iterator[Refusal]:
-    data = source["data"]
-    try:
-        head = base64.b64decode(data, validate=True)[:_HEAD]
-    except (binascii.Error, ValueError):
-        yield Refusal(f"{spot}.data: invalid base64 data", rule="base64")
-        return
-    size = image_size(head)
-    if size is None:
-        yield Refusal("Could not process image", rule="image unreadable")
-    elif f"image/{size.format}" != source["media_type"]:
-        told = f"The image was specified using the {source['media_type']} media type, but the image appears to be "
-        yield Refusal(f"{spot}: {told}a image/{size.format} image", rule="media type")
-    elif max(size.width, size.height) > MAX_EDGE:
-        message = f"{spot}.data: At least one of the image dimensions exceed max allowed size: {MAX_EDGE} pixels"
-        yield Refusal(message, rule="image size")
-
-
-def media_refusals(body: Mapping[str, Json], most: int) -> Iterator[Refusal]:
-    """What is wrong with all images and documents together: at most `most` images, smaller ones where there are many,
-    and as many PDF pages."""
-    pictures: list[Picture] = []
-    pages = 0
-    for path, block in _media(body):
-        if block.get("type") == "image":
-            pictures.append(Picture(path, _edge(members(block.get("source")))))
-        else:
-            pages += _pages(members(block.get("source")))
-    if len(pictures) > most:
-        yield Refusal(f"messages: Too many images: {len(pictures)} > {most} maximum", rule="too many images")
-    if pages > most:
-        yield Refusal(f"A maximum of {most} PDF pages may be provided.", rule="too many pages")
-    if len(pictures) > MANY:
-        for picture in pictures:
-            if picture.edge > MANY_EDGE:
-                spot = ".".join(map(str, picture.path))
-                told = "At least one of the image dimensions exceed max allowed size for many-image requests"
-                yield Refusal(f"{spot}.image.source.base64.data: {told}: {MANY_EDGE} pixels", rule="image size")
-
-
-def _media(body: Mapping[str, Json]) -> Iterator[tuple[Path, Mapping[str, Json]]]:
-    for n, message in enumerate(rows(body.get("messages"))):
-        for m, block in enumerate(rows(members(message).get("content"))):
-            value = members(block)
-            if value.get("type") in ("image", "document"):
-                yield ("messages", n, "content", m), value
-            elif value.get("type") == "tool_result":
-                for k, part in enumerate(rows(value.get("content"))):
-                    if members(part).get("type") in ("image", "document"):
-                        yield ("messages", n, "content", m, "tool_result", "content", k), part
-
-
-def _edge(source: Mapping[str, Json]) -> int:
-    size = image_size(_decoded(source))
-    return max(size.width, size.height) if size else 0
-
-
-def _pages(source: Mapping[str, Json]) -> int:
-    return pdf_pages(_decoded(source)) if source.get("media_type") == "application/pdf" else 0
-
-
-def _decoded(source: Mapping[str, Json]) -> bytes:
-    data = source.get("data")
-    try:
-        return base64.b64decode(data, validate=True) if isinstance(data, str) else b""
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def block_refusals(block: Json, path: Path, beta: bool, strict_text: bool) -> Iterator[Refusal]:
-    """What is wrong with one block of a message at `path`. `strict_text`: an empty text is refused."""
-    known: Mapping[str, Fields] = BLOCKS | BETA_BLOCKS if beta else BLOCKS
-    yield from typed_refusals(block, path, known)
-    value = members(block)
-    kind = value.get("type")
-    if kind == "text":
-        yield from text_refusals(value, path, strict_text)
-    elif kind == "tool_result":
-        yield from _inside(value.get("content"), (*path, "tool_result", "content"))
-        yield from _error_only_text(value, path)
-    elif kind in ("image", "document"):
-        yield from source_refusals(value, (*path, kind))
-    elif kind == "search_result":
-        for n, part in enumerate(rows(value.get("content"))):
-            yield from typed_refusals(part, (*path, kind, "content", n), {"text": BLOCKS["text"]})
-    elif kind == "compaction" and value.get("content") == "":
-        yield Refusal(f"{dotted(path)}.compaction.content: content must be non-empty", rule="empty text")
-
-
-def text_refusals(value: Mapping[str, Json], path: Path, strict: bool) -> Iterator[Refusal]:
-    """An empty text, or one of white space only, and a marker on it."""
-    text = value.get("text")
-    if not isinstance(text, str) or text.strip():
-        return
-    if value.get("cache_control") is not None:
-        yield Refusal(f"{dotted(path)}: cache_control cannot be set for empty text blocks", rule="cache on empty")
-    if strict:
-        what = "must contain non-whitespace text" if text else "must be non-empty"
-        yield Refusal(f"{path[0]}: text content blocks {what}", rule="empty text")
-
-
-def _inside(content: Json, path: Path) -> Iterator[Refusal]:
-    for n, part in enumerate(rows(content)):
-        yield from typed_refusals(part, (*path, n), INSIDE_RESULT)
-        value = members(part)
-        if value.get("type") == "text":
-            yield from text_refusals(value, (*path, n), True)
-        elif value.get("type") in ("image", "document"):
-            yield from source_refusals(value, (*path, n, str(value["type"])))
-
-
-def _error_only_text(value: Mapping[str, Json], path: Path) -> Iterator[Refusal]:
-    kinds = {str(members(part).get("type")) for part in rows(value.get("content"))}
-    if value.get("is_error") is True and kinds - {"text"}:
-        message = f"{dotted(path)}.tool_result: all content must be type `text` if `is_error` is true"
-        yield Refusal(message, rule="error result not text")
-
-
-MOST: Final = 4
-"""Markers of one request, the automatic one included."""
-
-_UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
-_ORDER: Final = "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
-
-
-class MarkedPath(NamedTuple):
-    """A block that carries a marker: its path and the marker's TTL."""
-
-    path: str
-    ttl: str
-
-
-def cache_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """What is wrong with all markers of a request together."""
-    yield from mark_refusals(body.get("cache_control"), ("cache_control",))
-    marks = list(marked(body))
-    automatic = body.get("cache_control")
-    if isinstance(automatic, dict):
-        ttl = str(automatic.get("ttl") or "5m")
-        last = _last_block(body)
-        own = members(last.get("cache_control")) if last is not None else {}
-        if own and str(own.get("ttl") or "5m") != ttl:
-            told = "cache_control: the last block already carries a cache_control with a different ttl"
-            yield Refusal(told, rule="automatic ttl")
-        elif not own:
-            if len(marks) == MOST:
-                told = f"cache_control: all {MOST} cache breakpoints are used by blocks; none is left for the request"
-                yield Refusal(told, rule="too many markers")
-            marks.append(MarkedPath("cache_control", ttl))
-    if len(marks) > MOST and not (len(marks) == MOST + 1 and marks[-1].path == "cache_control"):
-        told = f"A maximum of {MOST} blocks with cache_control may be provided. Found {len(marks)}."
-        yield Refusal(told, rule="too many markers")
-    yield from _order(marks)
-
-
-def _order(marks: list[MarkedPath]) -> Iterator[Refusal]:
-    short = False
-    for mark in marks:
-        if mark.ttl == "1h" and short:
-            where = f"{mark.path}.ttl" if mark.path == "cache_control" else f"{mark.path}.cache_control.ttl"
-            told = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
-            yield Refusal(f"{where}: {told} {_ORDER}", rule="ttl order")
-            return
-        short = short or mark.ttl == "5m"
-
-
-def marked(body: Mapping[str, Json]) -> Iterator[MarkedPath]:
-    """The blocks that carry a marker, in prompt order."""
-    for n, tool in enumerate(rows(body.get("tools"))):
-        yield from _mark(tool, f"tools.{n}")
-    for n, text in enumerate(rows(body.get("system"))):
-        yield from _mark(text, f"system.{n}")
-    for n, message in enumerate(rows(body.get("messages"))):
-        for m, block in enumerate(rows(members(message).get("content"))):
-            path = f"messages.{n}.content.{m}"
-            if members(block).get("type") == "tool_result":
-                for k, part in enumerate(rows(block.get("content"))):
-                    yield from _mark(part, f"{path}.tool_result.content.{k}")
-            yield from _mark(block, path)
-
-
-def _mark(block: Json, path: str) -> Iterator[MarkedPath]:
-    mark = members(block).get("cache_control")
-    if isinstance(mark, dict):
-        yield MarkedPath(path, str(mark.get("ttl") or "5m"))
-
-
-def _last_block(body: Mapping[str, Json]) -> Mapping[str, Json] | None:
-    """The last block that a marker may stand on: where automatic caching puts its own."""
-    for message in reversed(rows(body.get("messages"))):
-        for block in reversed(rows(members(message).get("content"))):
-            if members(block).get("type") not in _UNMARKED:
-                return members(block)
-        if isinstance(members(message).get("content"), str):
-            return {}
-    return None
-
-
-NAME: Final = r"^[a-zA-Z0-9_-]{1,128}$"
-_CUSTOM: Final = {
-    "name": needed(STRING),
-    "input_schema": needed("object"),
-    "type": TEXT,
-    "description": TEXT,
-    "cache_control": MAP,
-    "defer_loading": FLAG,
-    "strict": FLAG,
-    "input_examples": ROWS,
-    "eager_input_streaming": FLAG,
-    "allowed_callers": ROWS,
-}
-_TYPED: Final = re.compile(
-    r"(bash|text_editor|memory|web_search|web_fetch|code_execution|computer|advisor|tool_search_tool_(regex|bm25))"
-    r"_20\d{6}$|(computer|browser)_toolset_20\d{6}$|mcp_toolset$"
-)
-_SEARCH: Final = "tool_search_tool_"
-_CHOICES: Final = ("auto", "any", "tool", "none")
-
-
-def tool_refusals(body: Mapping[str, Json], model: Claude) -> Iterator[Refusal]:
-    """What is wrong with ``tools`` and ``tool_choice``."""
-    tools = rows(body.get("tools"))
-    for n, tool in enumerate(tools):
-        yield from _tool(tool, n)
-    named = [str(members(tool)["name"]) for tool in tools if "name" in members(tool)]
-    if len(set(named)) < len(named):
-        yield Refusal("tools: Tool names must be unique.", rule="tool names unique")
-    if tools and all(members(tool).get("defer_loading") for tool in tools):
-        yield Refusal("tools: at least one tool must not have `defer_loading` set", rule="all tools deferred")
-    choice = body.get("tool_choice")
-    if isinstance(choice, dict):
-        yield from _choice(choice, named, bool(tools), members(body.get("thinking")), model)
-
-
-def _tool(tool: Json, n: int) -> Iterator[Refusal]:
-    if not isinstance(tool, dict):
-        yield Refusal(f"tools.{n}: Input should be a valid dictionary", rule="wrong type")
-        return
-    kind = tool.get("type")
-    if kind not in (None, "custom"):
-        if not isinstance(kind, str) or not _TYPED.match(kind):
-            told = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
-            yield Refusal(f"tools.{n}: {told}", rule="unknown tool type")
-        elif kind.startswith(_SEARCH) and tool.get("defer_loading"):
-            yield Refusal(f"tools.{n}: the tool search tool cannot be deferred", rule="search deferred")
-        yield from mark_refusals(tool.get("cache_control"), ("tools", n, "cache_control"))
-        return
-    path = ("tools", n, "custom")
-    yield from (worded(fault) for fault in faults(tool, _CUSTOM, path))
-    name, schema = tool.get("name"), tool.get("input_schema")
-    if isinstance(name, str) and not re.match(NAME, name):
-        yield Refusal(f"tools.{n}.custom.name: String should match pattern '{NAME}'", rule="tool name")
-    if isinstance(schema, dict) and schema.get("type") != "object":
-        told = "Field required" if "type" not in schema else "Input should be 'object'"
-        yield Refusal(f"tools.{n}.custom.input_schema.type: {told}", rule="input schema")
-    yield from mark_refusals(tool.get("cache_control"), (*path, "cache_control"))
-
-
-def _choice(
-    choice: Mapping[str, Json], named: list[str], tools: bool, thinking: Mapping[str, Json], model: Claude
-) -> Iterator[Refusal]:
-    kind = choice.get("type")
-    if kind not in _CHOICES:
-        yield Refusal(f"tool_choice.type: Input should be {listed(_CHOICES)}", rule="wrong value")
-        return
-    fields = {"type": needed(STRING)} | ({} if kind == "none" else {"disable_parallel_tool_use": FLAG})
-    fields |= {"name": needed(STRING)} if kind == "tool" else {}
-    yield from (worded(fault) for fault in faults(choice, fields, ("tool_choice", str(kind))))
-    if not tools:
-        if kind != "none":
-            yield Refusal("tool_choice: tool_choice may only be specified while providing tools", rule="no tools")
-    elif kind == "tool" and choice.get("name") not in named:
-        told = f"Tool '{choice.get('name')}' not found in provided tools"
-        yield Refusal(f"tool_choice: {told}", rule="unknown tool")
-    if kind in ("any", "tool"):
-        if thinking.get("type") == "enabled":
-            told = "Thinking may not be enabled when tool_choice forces tool use."
-            yield Refusal(told, rule="forced call while thinking")
-        elif not model.forced_calls:
-            yield Refusal(f"tool_choice: '{kind}' is not supported on this model", rule="forced call")
-
-
-_TYPES: Final = ("adaptive", "between_tools", "disabled", "enabled")
-_DISPLAYS: Final = ShapeField((STRING,), choices=("summarized", "omitted", "updates"))
-_BUDGET: Final = needed(INTEGER, at_least=1024)
-_OFF_EFFORTS: Final = ("xhigh", "max")
-_ENABLED_ELSEWHERE: Final = (
-    '"thinking.type.enabled" is not supported for this model. '
-    'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
-)
-_LEVELS: Final = ("low", "medium", "high", "xhigh", "max")
-
-
-def thinking_refusals(body: Mapping[str, Json], model: Claude, betas: Collection[str]) -> Iterator[Refusal]:
-    """What is wrong with ``thinking`` and ``output_config``."""
-    yield from _output(body, model)
-    thinking = body.get("thinking")
-    if not isinstance(thinking, dict):
-        return
-    kind = thinking.get("type")
-    if kind not in _TYPES:
-        tags = ", ".join(f"'{name}'" for name in _TYPES)
-        told = f"Input tag '{kind}' found using 'type' does not match any of the expected tags: {tags}"
-        yield Refusal(f"thinking: {told}" if kind else "thinking.type: Field required", rule="thinking type")
-        return
-    yield from (worded(fault) for fault in faults(thinking, _thinking_fields(kind, betas), ("thinking", str(kind))))
-    if kind not in model.thinking:
-        yield Refusal(_unsupported(str(kind)), rule="thinking type")
-    elif kind == "enabled":
-        yield from _enabled(body, thinking)
-    effort = members(body.get("output_config")).get("effort")
-    if kind == "disabled" and effort in _OFF_EFFORTS and model.line in ("opus", "haiku") and model.version >= (5, 0):
-        yield Refusal(f"thinking.type: 'disabled' is not supported at effort '{effort}'", rule="thinking off")
-
-
-def _thinking_fields(kind: Json, betas: Collection[str]) -> dict[str, ShapeField]:
-    fields = {"type": needed(STRING)}
-    if kind in ("enabled", "adaptive"):
-        fields["display"] = _DISPLAYS
-    if kind == "enabled":
-        fields["budget_tokens"] = _BUDGET
-    if CONTROLS in betas:
-        fields["block_binding"] = MAP
-    return fields
-
-
-def _unsupported(kind: str) -> str:
-    if kind == "enabled":
-        return _ENABLED_ELSEWHERE
-    if kind == "adaptive":
-        return "adaptive thinking is not supported on this model"
-    return f'"thinking.type.{kind}" is not supported for this model.'
-
-
-def _enabled(body: Mapping[str, Json], thinking: Mapping[str, Json]) -> Iterator[Refusal]:
-    budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
-    if isinstance(budget, int) and isinstance(most, int) and budget >= most > 0:
-        yield Refusal("`max_tokens` must be greater than `thinking.budget_tokens`.", rule="thinking budget")
-    yield from _opening(rows(body.get("messages")))
-
-
-def _opening(messages: Sequence[Json]) -> Iterator[Refusal]:
-    """In a tool loop, the turn's first answer must begin with its thinking."""
-    start = next((n + 1 for n in range(len(messages) - 1, -1, -1) if _person(messages[n])), len(messages))
-    content = blocks(members(messages[start]).get("content")) if start < len(messages) else []
-    if not content:
-        return
-    kind = members(content[0]).get("type")
-    if kind not in ("thinking", "redacted_thinking"):
-        told = (
-            f"Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final "
-            "`assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and "
-            "`tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
-            "requirement, disable `thinking`."
-        )
-        yield Refusal(f"messages.{start}.content.0.type: {told}", rule="thinking first")
-
-
-def _person(message: Json) -> bool:
-    value = members(message)
-    kinds = {str(members(block).get("type")) for block in blocks(value.get("content"))}
-    return value.get("role") == "user" and bool(kinds - {"tool_result"})
-
-
-def _output(body: Mapping[str, Json], model: Claude) -> Iterator[Refusal]:
-    config = body.get("output_config")
-    if not isinstance(config, dict):
-        return
-    fields = {"effort": ShapeField((STRING,), choices=_LEVELS), "format": MAP, "task_budget": MAP}
-    yield from (worded(fault) for fault in faults(config, fields, ("output_config",)))
-    effort = config.get("effort")
-    if effort in _LEVELS and not model.efforts:
-        yield Refusal("This model does not support the effort parameter.", rule="effort")
-    elif effort in _LEVELS and effort not in model.efforts:
-        levels = ", ".join(sorted(model.efforts))
-        told = f"This model does not support effort level '{effort}'. Supported levels: {levels}."
-        yield Refusal(told, rule="effort")
-    form = config.get("format")
-    if isinstance(form, dict) and (form.get("type") != "json_schema" or not isinstance(form.get("schema"), dict)):
-        yield Refusal("output_config.format.schema: Field required", rule="output format")
-
 
 NEW_VERSION: Final = "2026-10-21"
 OLD_VERSION: Final = "2023-06-01"
 VERSIONS: Final = (NEW_VERSION, OLD_VERSION)
-
 MOST_BYTES: Final = 32 * 1024 * 1024
 """A larger request is answered with 413."""
-
 MOST_MESSAGES: Final = 100_000
-
 ROLES: Final = ("user", "assistant", "system")
-
 SAFEGUARD: Final = "dangerous_tool_use"
 """The one check that is known, under its beta header."""
+_SAFEGUARDS: Final = {SAFEGUARD: fields("type! string, classifier_context! object")}
+_MESSAGE: Final = fields("role string, content! string|array")
+Body = Mapping[str, Json]
+Parts = Sequence[tuple[Path, Body]]
+"""The blocks of all messages with their paths, the parts of a tool's result in front of it."""
 
 
 def refusals(
@@ -513,28 +71,28 @@ def refusals(
     found = [*_messages(body, bool(betas)), *_system(body)]
     if found:
         return found
-    messages = rows(body["messages"])
+    parts = list(_parts(body))
     return [
         *_numbers(body, model, counting),
-        *turn_refusals(messages, model),
+        *turn_refusals(rows(body["messages"]), model),
         *(_documents(body) if version == NEW_VERSION else ()),
-        *_compaction(body),
+        *_compaction(parts),
         *_safeguards(body),
-        *cache_refusals(body),
-        *tool_refusals(body, model),
+        *_markers(body, parts),
+        *_tools(body, model),
         *edit_refusals(body),
-        *thinking_refusals(body, model, betas),
-        *media_refusals(body, model.images),
+        *_thinking(body, model, betas),
+        *_media(parts, model.images),
         *check_thinking(body, model, betas).refusals,
     ]
 
 
 def _fields(
-    body: Mapping[str, Json], version: str, betas: Collection[str], counting: bool, model: Claude | None
+    body: Body, version: str, betas: Collection[str], counting: bool, model: Claude | None
 ) -> Iterator[Refusal]:
     known: dict[str, ShapeField] = dict(COUNTED if counting else CREATED)
     known |= {key: ShapeField() for key, names in BETA.items() if any(b.startswith(n) for b in betas for n in names)}
-    known |= {"safeguards": ROWS} if "safeguards" in known else {}
+    known |= fields("safeguards array") if "safeguards" in known else {}
     if version == OLD_VERSION:
         known |= SAMPLING
         for key in SAMPLING:
@@ -542,98 +100,395 @@ def _fields(
             usual = key == "temperature" and body.get(key) == 1
             if body.get(key) is not None and not usual and model is not None and not model.sampling:
                 yield Refusal(f"`{key}` is deprecated for this model.", rule="sampling")
-    yield from (worded(fault) for fault in faults(body, known))
+    yield from field_refusals(body, known)
 
 
-def _messages(body: Mapping[str, Json], beta: bool) -> Iterator[Refusal]:
+def _messages(body: Body, beta: bool) -> Iterator[Refusal]:
     messages = rows(body["messages"])
     if len(messages) > MOST_MESSAGES:
         yield Refusal(f"messages: at most {MOST_MESSAGES} messages are allowed", rule="too many messages")
     for n, message in enumerate(messages):
+        path: Path = ("messages", n)
         if not isinstance(message, dict):
-            yield Refusal(f"messages.{n}: Input should be a valid dictionary", rule="wrong type")
+            yield refusal_at(path, "Input should be a valid dictionary", "wrong type")
             continue
-        role = message.get("role")
+        role, content = message.get("role"), message.get("content")
         if role not in ROLES:
-            told = "Field required" if role is None else "Input should be 'user', 'assistant' or 'system'"
-            yield Refusal(f"messages.{n}.role: {told}", rule="role")
-        fields = {"role": ShapeField((STRING,)), "content": WORDS_OR_BLOCKS}
-        if role == "system" and beta:
-            fields |= {"clear_at": ShapeField((STRING,)), "output_config": ShapeField()}
-        yield from (worded(fault) for fault in faults(message, fields, ("messages", n)))
-        content = message.get("content")
+            told = "Field required" if role is None else f"Input should be {listed(ROLES)}"
+            yield refusal_at((*path, "role"), told, "role")
+        known = _MESSAGE | (fields("clear_at string, output_config") if role == "system" and beta else {})
+        yield from field_refusals(message, known, path)
         if isinstance(content, str) and content and not content.strip():
             yield Refusal("messages: text content blocks must contain non-whitespace text", rule="empty text")
         for m, block in enumerate(rows(content)):
-            yield from block_refusals(block, ("messages", n, "content", m), beta, True)
+            yield from _block(block, (*path, "content", m), BLOCKS | BETA_BLOCKS if beta else BLOCKS)
 
 
-def _system(body: Mapping[str, Json]) -> Iterator[Refusal]:
+def _system(body: Body) -> Iterator[Refusal]:
     for n, block in enumerate(rows(body.get("system"))):
-        yield from typed_refusals(block, ("system", n), {"text": BLOCKS["text"]})
-        yield from text_refusals(members(block), ("system", n), True)
+        yield from _block(block, ("system", n), {"text": BLOCKS["text"]})
 
 
-def _numbers(body: Mapping[str, Json], model: Claude, counting: bool) -> Iterator[Refusal]:
+def _block(block: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
+    """What is wrong with one block at `path`, which must be one of `known`."""
+    yield from typed_refusals(block, path, known)
+    value = members(block)
+    kind = str(value.get("type"))
+    inner = (*path, kind)
+    if kind not in known:
+        return
+    if kind == "text":
+        yield from _text(value, path)
+    elif kind == "tool_result":
+        parts = rows(value.get("content"))
+        for n, part in enumerate(parts):
+            yield from _block(part, (*inner, "content", n), INSIDE_RESULT)
+        if value.get("is_error") is True and any(members(part).get("type") != "text" for part in parts):
+            yield refusal_at(inner, "all content must be type `text` if `is_error` is true", "error result not text")
+    elif kind in ("image", "document"):
+        yield from _source(kind, value.get("source"), (*inner, "source"))
+    elif kind == "search_result":
+        for n, part in enumerate(rows(value.get("content"))):
+            yield from typed_refusals(part, (*inner, "content", n), {"text": BLOCKS["text"]})
+    elif kind == "compaction" and value.get("content") == "":
+        yield refusal_at((*inner, "content"), "content must be non-empty", "empty text")
+
+
+def _text(value: Body, path: Path) -> Iterator[Refusal]:
+    """An empty text, or one of white space only, and a marker on it."""
+    text = value.get("text")
+    if isinstance(text, str) and not text.strip():
+        if value.get("cache_control") is not None:
+            yield refusal_at(path, "cache_control cannot be set for empty text blocks", "cache on empty")
+        what = "must contain non-whitespace text" if text else "must be non-empty"
+        yield refusal_at(path[:1], f"text content blocks {what}", "empty text")
+
+
+def _parts(body: Body) -> Iterator[tuple[Path, Body]]:
+    for n, message in enumerate(rows(body["messages"])):
+        for m, block in enumerate(rows(message["content"])):
+            path = ("messages", n, "content", m)
+            if block["type"] == "tool_result":
+                for k, part in enumerate(rows(block.get("content"))):
+                    yield (*path, "tool_result", "content", k), part
+            yield path, block
+
+
+def _numbers(body: Body, model: Claude, counting: bool) -> Iterator[Refusal]:
     most = body.get("max_tokens")
     if not counting and isinstance(most, int) and most > model.max_output:
         told = f"which is the maximum allowed number of output tokens for {body['model']}"
         yield Refusal(f"max_tokens: {most} > {model.max_output}, {told}", rule="max_tokens")
     if most == 0:
-        yield from _warming(body)
+        # A request that only fills the cache says nothing about an answer.
+        clashes = {
+            "stream": body.get("stream") is True,
+            "thinking": members(body.get("thinking")).get("type") == "enabled",
+            "output_config.format": members(body.get("output_config")).get("format") is not None,
+            "tool_choice": members(body.get("tool_choice")).get("type") in ("any", "tool"),
+        }
+        for name in (name for name, clash in clashes.items() if clash):
+            yield Refusal(f"max_tokens: 0 cannot be combined with `{name}`", rule="pre-warm")
     for stop in rows(body.get("stop_sequences")):
         if not isinstance(stop, str):
             yield Refusal("stop_sequences.0: Input should be a valid string", rule="wrong type")
         elif not stop.strip():
-            told = "stop_sequences: each stop sequence must contain non-whitespace"
-            yield Refusal(told, rule="stop sequence")
+            yield Refusal("stop_sequences: each stop sequence must contain non-whitespace", rule="stop sequence")
 
 
-def _warming(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """A request that only fills the cache says nothing about an answer."""
-    clashes = {
-        "stream": body.get("stream") is True,
-        "thinking": members(body.get("thinking")).get("type") == "enabled",
-        "output_config.format": members(body.get("output_config")).get("format") is not None,
-        "tool_choice": members(body.get("tool_choice")).get("type") in ("any", "tool"),
-    }
-    for name, clash in clashes.items():
-        if clash:
-            yield Refusal(f"max_tokens: 0 cannot be combined with `{name}`", rule="pre-warm")
-
-
-def _documents(body: Mapping[str, Json]) -> Iterator[Refusal]:
+def _documents(body: Body) -> Iterator[Refusal]:
     """What version 2026-10-21 took away: documents said by the assistant, citations said by the user."""
-    for n, message in enumerate(rows(body.get("messages"))):
-        for m, block in enumerate(rows(message.get("content"))):
-            kind, where = block.get("type"), f"messages.{n}.content.{m}"
+    for n, message in enumerate(rows(body["messages"])):
+        for m, block in enumerate(rows(message["content"])):
+            kind, path = block["type"], ("messages", n, "content", m)
             if kind == "document" and message["role"] == "assistant":
                 told = "`document` blocks are not permitted directly in an `assistant` message"
-                yield Refusal(f"{where}: {told}", rule="assistant document")
-            texts = {"text": [block], "search_result": rows(block.get("content"))}.get(str(kind), [])
+                yield refusal_at(path, told, "assistant document")
+            texts = {"text": [block], "search_result": rows(block.get("content"))}.get(kind, [])
             if message["role"] == "user" and any(members(part).get("citations") for part in texts):
                 told = "`citations` are not permitted on `text` blocks in a `user` message"
-                yield Refusal(f"{where}.text.citations: {told}", rule="user citations")
+                yield refusal_at((*path, "text", "citations"), told, "user citations")
 
 
-def _safeguards(body: Mapping[str, Json]) -> Iterator[Refusal]:
+def _safeguards(body: Body) -> Iterator[Refusal]:
     """Checks of an answer that the client wants made (facts §13.3)."""
     for n, check in enumerate(rows(body.get("safeguards"))):
-        known = {SAFEGUARD: {"type": needed(STRING), "classifier_context": needed(OBJECT)}}
-        yield from typed_refusals(check, ("safeguards", n), known)
+        yield from typed_refusals(check, ("safeguards", n), _SAFEGUARDS)
 
 
-def _compaction(body: Mapping[str, Json]) -> Iterator[Refusal]:
+def _compaction(parts: Parts) -> Iterator[Refusal]:
     """A signed compaction block opens the messages, alone of its kind."""
-    places = [
-        (n, m)
-        for n, message in enumerate(rows(body.get("messages")))
-        for m, block in enumerate(rows(message.get("content")))
-        if block.get("type") == "compaction" and block.get("signature")
-    ]
+    places = [path for path, block in parts if block["type"] == "compaction" and block.get("signature")]
     if len(places) > 1:
         told = "messages: only one signed `compaction` block is allowed"
         yield Refusal(told, code="compaction_block_ambiguous", rule="compaction")
-    elif places and places[0] != (0, 0):
-        told = f"messages.{places[0][0]}.content.{places[0][1]}: a `compaction` block must come first in `messages`"
+    elif places and places[0] != ("messages", 0, "content", 0):
+        told = f"{dotted(places[0])}: a `compaction` block must come first in `messages`"
         yield Refusal(told, code="compaction_block_misplaced", rule="compaction")
+
+
+MOST_MARKERS: Final = 4
+"""Markers of one request, the automatic one included."""
+
+
+def _markers(body: Body, parts: Parts) -> Iterator[Refusal]:
+    """What is wrong with all cache markers of a request together."""
+    automatic = body.get("cache_control")
+    yield from marker_refusals(automatic, ("cache_control",))
+    front = [((key, n), members(one)) for key in ("tools", "system") for n, one in enumerate(rows(body.get(key)))]
+    marks = [((*path, "cache_control"), _lifetime(one)) for path, one in [*front, *parts] if _lifetime(one)]
+    most = MOST_MARKERS
+    if isinstance(automatic, dict):
+        lifetime = str(automatic.get("ttl") or "5m")
+        own = _lifetime(_last_block(body))
+        if own and own != lifetime:
+            told = "cache_control: the last block already carries a cache_control with a different ttl"
+            yield Refusal(told, rule="automatic ttl")
+        elif not own:
+            if len(marks) == most:
+                told = f"cache_control: all {most} cache breakpoints are used by blocks; none is left for the request"
+                yield Refusal(told, rule="too many markers")
+            marks.append((("cache_control",), lifetime))
+            most += len(marks) == most + 1
+    if len(marks) > most:
+        told = f"A maximum of {MOST_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
+        yield Refusal(told, rule="too many markers")
+    short = next((n for n, (_, lifetime) in enumerate(marks) if lifetime == "5m"), len(marks))
+    for path in [path for path, lifetime in marks[short:] if lifetime == "1h"][:1]:
+        told = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."
+        order = "Note that blocks are processed in the following order: `tools`, `system`, `messages`."
+        yield refusal_at((*path, "ttl"), f"{told} {order}", "ttl order")
+
+
+def _lifetime(block: Body) -> str:
+    """The TTL of a block's cache marker; "" where it carries none."""
+    marker = block.get("cache_control")
+    return str(marker.get("ttl") or "5m") if isinstance(marker, dict) else ""
+
+
+def _last_block(body: Body) -> Body:
+    """The last block that a marker may stand on: where automatic caching puts its own."""
+    for message in reversed(rows(body["messages"])):
+        for block in reversed(blocks(message["content"])):
+            if block["type"] not in ("thinking", "redacted_thinking"):
+                return members(block)
+    return {}
+
+
+_NAME: Final = r"^[a-zA-Z0-9_-]{1,128}$"
+_CUSTOM: Final = fields(
+    "name! string, input_schema! object, type string, description string, cache_control object, defer_loading boolean, "
+    "strict boolean, input_examples array, eager_input_streaming boolean, allowed_callers array"
+)
+_TYPED: Final = re.compile(
+    r"(bash|text_editor|memory|web_search|web_fetch|code_execution|computer|advisor|tool_search_tool_(regex|bm25))"
+    r"_20\d{6}$|(computer|browser)_toolset_20\d{6}$|mcp_toolset$"
+)
+_CHOICES: Final = {
+    "auto": fields("type! string, disable_parallel_tool_use boolean"),
+    "any": fields("type! string, disable_parallel_tool_use boolean"),
+    "tool": fields("type! string, disable_parallel_tool_use boolean, name! string"),
+    "none": fields("type! string"),
+}
+
+
+def _tools(body: Body, model: Claude) -> Iterator[Refusal]:
+    """What is wrong with ``tools`` and ``tool_choice``."""
+    tools = rows(body.get("tools"))
+    for n, tool in enumerate(tools):
+        yield from _tool(tool, ("tools", n))
+    named = [str(members(tool)["name"]) for tool in tools if "name" in members(tool)]
+    if len(set(named)) < len(named):
+        yield Refusal("tools: Tool names must be unique.", rule="tool names unique")
+    if tools and all(members(tool).get("defer_loading") for tool in tools):
+        yield Refusal("tools: at least one tool must not have `defer_loading` set", rule="all tools deferred")
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict):
+        yield from _choice(choice, named, bool(tools), members(body.get("thinking")), model)
+
+
+def _tool(tool: Json, path: Path) -> Iterator[Refusal]:
+    if not isinstance(tool, dict):
+        yield refusal_at(path, "Input should be a valid dictionary", "wrong type")
+        return
+    kind, name, schema = tool.get("type"), tool.get("name"), tool.get("input_schema")
+    if kind not in (None, "custom"):
+        if not isinstance(kind, str) or not _TYPED.match(kind):
+            told = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
+            yield refusal_at(path, told, "unknown tool type")
+        elif kind.startswith("tool_search_tool_") and tool.get("defer_loading"):
+            yield refusal_at(path, "the tool search tool cannot be deferred", "search deferred")
+    else:
+        path = (*path, "custom")
+        yield from field_refusals(tool, _CUSTOM, path)
+        if isinstance(name, str) and not re.match(_NAME, name):
+            yield refusal_at((*path, "name"), f"String should match pattern '{_NAME}'", "tool name")
+        if isinstance(schema, dict) and schema.get("type") != "object":
+            told = "Field required" if "type" not in schema else "Input should be 'object'"
+            yield refusal_at((*path, "input_schema", "type"), told, "input schema")
+    yield from marker_refusals(tool.get("cache_control"), (*path, "cache_control"))
+
+
+def _choice(choice: Body, named: Sequence[str], tools: bool, thinking: Body, model: Claude) -> Iterator[Refusal]:
+    kind = choice.get("type")
+    if not isinstance(kind, str) or kind not in _CHOICES:
+        yield Refusal(f"tool_choice.type: Input should be {listed([*_CHOICES])}", rule="wrong value")
+        return
+    yield from field_refusals(choice, _CHOICES[kind], ("tool_choice", kind))
+    if not tools and kind != "none":
+        yield Refusal("tool_choice: tool_choice may only be specified while providing tools", rule="no tools")
+    elif tools and kind == "tool" and choice.get("name") not in named:
+        told = f"Tool '{choice.get('name')}' not found in provided tools"
+        yield Refusal(f"tool_choice: {told}", rule="unknown tool")
+    if kind in ("any", "tool"):
+        if thinking.get("type") == "enabled":
+            told = "Thinking may not be enabled when tool_choice forces tool use."
+            yield Refusal(told, rule="forced call while thinking")
+        elif not model.forced_calls:
+            yield Refusal(f"tool_choice: '{kind}' is not supported on this model", rule="forced call")
+
+
+_DISPLAY: Final = "type! string, display =summarized|omitted|updates"
+_THINKING: Final = {
+    "adaptive": fields(_DISPLAY),
+    "between_tools": fields("type! string"),
+    "disabled": fields("type! string"),
+    "enabled": fields(f"{_DISPLAY}, budget_tokens! integer >=1024"),
+}
+_UNSUPPORTED: Final = {
+    "adaptive": "adaptive thinking is not supported on this model",
+    "enabled": '"thinking.type.enabled" is not supported for this model. '
+    'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+}
+_OUTPUT: Final = fields(f"effort ={'|'.join(EFFORTS)}, format object, task_budget object")
+
+
+def _thinking(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Refusal]:
+    """What is wrong with ``thinking`` and ``output_config``."""
+    config, thinking = members(body.get("output_config")), body.get("thinking")
+    yield from _output(config, model)
+    if not isinstance(thinking, dict):
+        return
+    kind, effort = thinking.get("type"), config.get("effort")
+    if not isinstance(kind, str) or kind not in _THINKING:
+        missing = Refusal("thinking.type: Field required", rule="thinking type")
+        yield tag_refusal(kind, _THINKING, ("thinking",), "thinking type") if kind else missing
+        return
+    known = _THINKING[kind] | (fields("block_binding object") if CONTROLS in betas else {})
+    yield from field_refusals(thinking, known, ("thinking", kind))
+    if kind not in model.thinking:
+        told = _UNSUPPORTED.get(kind, f'"thinking.type.{kind}" is not supported for this model.')
+        yield Refusal(told, rule="thinking type")
+    elif kind == "enabled":
+        budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
+        if isinstance(budget, int) and isinstance(most, int) and budget >= most > 0:
+            yield Refusal("`max_tokens` must be greater than `thinking.budget_tokens`.", rule="thinking budget")
+        yield from _opening(rows(body["messages"]))
+    thinks_hard = effort in ("xhigh", "max") and model.line in ("opus", "haiku") and model.version >= (5, 0)
+    if kind == "disabled" and thinks_hard:
+        yield Refusal(f"thinking.type: 'disabled' is not supported at effort '{effort}'", rule="thinking off")
+
+
+def _output(config: Body, model: Claude) -> Iterator[Refusal]:
+    yield from field_refusals(config, _OUTPUT, ("output_config",))
+    effort, form = config.get("effort"), config.get("format")
+    if effort in EFFORTS and not model.efforts:
+        yield Refusal("This model does not support the effort parameter.", rule="effort")
+    elif effort in EFFORTS and effort not in model.efforts:
+        levels = ", ".join(sorted(model.efforts))
+        told = f"This model does not support effort level '{effort}'. Supported levels: {levels}."
+        yield Refusal(told, rule="effort")
+    if isinstance(form, dict) and (form.get("type") != "json_schema" or not isinstance(form.get("schema"), dict)):
+        yield Refusal("output_config.format.schema: Field required", rule="output format")
+
+
+def _opening(messages: Sequence[Json]) -> Iterator[Refusal]:
+    """In a tool loop, the turn's first answer must begin with its thinking."""
+    start = next((n + 1 for n in range(len(messages) - 1, -1, -1) if is_of_person(messages[n])), len(messages))
+    content = blocks(messages[start]["content"]) if start < len(messages) else []
+    if content and content[0]["type"] not in ("thinking", "redacted_thinking"):
+        kind = content[0]["type"]
+        told = (
+            f"Expected `thinking` or `redacted_thinking`, but found `{kind}`. When `thinking` is enabled, a final "
+            "`assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` "
+            "and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
+            "requirement, disable `thinking`."
+        )
+        yield refusal_at(("messages", start, "content", 0, "type"), told, "thinking first")
+
+
+_MAX_IMAGE: Final = 10 * 1024 * 1024
+"""Base64 characters of one image."""
+_MAX_EDGE: Final = 8000
+"""Pixels of an image's longer side."""
+_MANY_IMAGES: Final = 20
+"""More images than these may only have `_MANY_EDGE` pixels each."""
+_MANY_EDGE: Final = 2000
+_HEAD_BYTES: Final = 512 * 1024
+_IMAGES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_SOURCES: Final = {
+    "image": {name: SOURCES[name] for name in ("base64", "url", "file")},
+    "document": SOURCES,
+}
+
+
+def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
+    """What is wrong with the source of an image or a document."""
+    yield from typed_refusals(source, path, _SOURCES[kind])
+    value = members(source)
+    data, media_type = value.get("data"), value.get("media_type")
+    if value.get("type") != "base64" or not isinstance(data, str):
+        return
+    path = (*path, "base64")
+    allowed = _IMAGES if kind == "image" else ("application/pdf",)
+    if media_type not in allowed:
+        yield refusal_at((*path, "media_type"), f"Input should be {listed(allowed)}", "wrong value")
+    elif kind == "image" and len(data) > _MAX_IMAGE:
+        told = f"image exceeds 10 MB maximum: {len(data)} bytes > {_MAX_IMAGE} bytes"
+        yield refusal_at(path, told, "image size")
+    elif kind == "image":
+        yield from _image(data, str(media_type), path)
+
+
+def _image(data: str, media_type: str, path: Path) -> Iterator[Refusal]:
+    head = _decoded(data)
+    size = image_size(head[:_HEAD_BYTES]) if head is not None else None
+    if head is None:
+        yield refusal_at((*path, "data"), "invalid base64 data", "base64")
+    elif size is None:
+        yield Refusal("Could not process image", rule="image unreadable")
+    elif f"image/{size.format}" != media_type:
+        told = f"The image was specified using the {media_type} media type, but the image appears to be "
+        yield refusal_at(path, f"{told}a image/{size.format} image", "media type")
+    elif max(size.width, size.height) > _MAX_EDGE:
+        told = f"At least one of the image dimensions exceed max allowed size: {_MAX_EDGE} pixels"
+        yield refusal_at((*path, "data"), told, "image size")
+
+
+def _media(parts: Parts, most: int) -> Iterator[Refusal]:
+    """What is wrong with all images and documents together: at most `most` images, smaller ones where there are many,
+    and as many PDF pages."""
+    edges: list[tuple[Path, int]] = []
+    pages = 0
+    for path, block in parts:
+        source = members(block.get("source"))
+        if block["type"] == "image":
+            size = image_size(_decoded(source.get("data")) or b"")
+            edges.append((path, max(size.width, size.height) if size else 0))
+        elif block["type"] == "document" and source.get("media_type") == "application/pdf":
+            pages += pdf_pages(_decoded(source.get("data")) or b"")
+    if len(edges) > most:
+        yield Refusal(f"messages: Too many images: {len(edges)} > {most} maximum", rule="too many images")
+    if pages > most:
+        yield Refusal(f"A maximum of {most} PDF pages may be provided.", rule="too many pages")
+    for path in [path for path, edge in edges if edge > _MANY_EDGE and len(edges) > _MANY_IMAGES]:
+        told = "At least one of the image dimensions exceed max allowed size for many-image requests"
+        where = (*path, "image", "source", "base64", "data")
+        yield refusal_at(where, f"{told}: {_MANY_EDGE} pixels", "image size")
+
+
+def _decoded(data: Json) -> bytes | None:
+    try:
+        return base64.b64decode(data, validate=True) if isinstance(data, str) else b""
+    except ValueError:
+        return None

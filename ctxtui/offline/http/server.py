@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from ipaddress import ip_address
 from typing import Final
@@ -13,16 +13,16 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE, anthropic_model, anthropic_models
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
 from ctxtui.offline.faults import MOST_ARMED, SLOW, STATUSES, Fault, Faults, parse
-from ctxtui.offline.http.exchange_log import ExchangeLog, watching
+from ctxtui.offline.http.exchange_log import ExchangeLog, logging_to
 from ctxtui.offline.http.routes import DESKS, ServedRoute, serve
-from ctxtui.offline.http.sending import asks_for_socket, in_thread, json_response, send, talk
+from ctxtui.offline.http.sending import LARGEST_FRAME, Connection, in_thread, json_response, send
 from ctxtui.offline.json_shape import members
 from ctxtui.offline.local import Local, add_listings, local_desks
 from ctxtui.offline.openai.models import openai_model, openai_models
@@ -87,15 +87,14 @@ def add_control(app: web.Application, provider: Provider, faults: Faults) -> Non
     ``{"advance": SECONDS}``)."""
 
     async def told(_: web.Request) -> web.Response:
-        return json_response({"faults": [_fault_json(fault) for fault in faults.armed]})
+        return json_response({"faults": [to_builtins(fault) for fault in faults.armed]})
 
     async def armed(request: web.Request) -> web.Response:
         try:
             given = await request.json()
-            listed = given["faults"]
-            if len(listed) > MOST_ARMED:
+            if len(given["faults"]) > MOST_ARMED:
                 raise ValueError(f"at most {MOST_ARMED:,} faults")
-            faults.arm([parse(one) for one in listed], given.get("seed"))
+            faults.arm([parse(one) for one in given["faults"]], given.get("seed"))
         except (BadConfig, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             return _wrong('{"faults": [...], "seed": N}', error)
         return await told(request)
@@ -124,10 +123,6 @@ def _wrong(expected: str, error: Exception) -> web.Response:
     return json_response({"error": {"message": f"expected {expected}: {error}"}}, 400)
 
 
-def _fault_json(fault: Fault) -> dict[str, Json]:
-    return {name: getattr(fault, name) for name in ("kind", "share", "times", "after", "seconds")}
-
-
 FAULT_HEADER: Final = "x-ctxtui-fault"
 MARK_HEADER: Final = "x-ctxtui-offline"
 """In every answer: ``offline``, or whose rules were simulated."""
@@ -135,8 +130,6 @@ MARK_HEADER: Final = "x-ctxtui-offline"
 _ROOM: Final = 64 * 1024 * 1024
 _SEEN: Final = 1000
 _HELD: Final = 64 * 1024 * 1024
-
-RouteHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Seen(Struct, frozen=True):
@@ -179,53 +172,46 @@ class Server(Struct):
 
     def app(self, *, anyone: bool = False) -> web.Application:
         """The web application; it serves this machine alone, unless `anyone` may ask."""
-        kept = [watching(self.log, self.provider.now)] if self.log else []
+        kept = [logging_to(self.log, self.provider.now)] if self.log else []
         guard = [] if anyone else [locals_only(lambda path, why: self._note(path, b"", why, None))]
         app = web.Application(client_max_size=_ROOM, middlewares=[*guard, *kept])
         for path, desk in (local_desks(self.local) if self.local else DESKS).items():
-            app.router.add_post(path, self._posted(path, desk))
+            app.router.add_post(path, partial(self._posted, path, desk))
         add_control(app, self.provider, self.faults)
         if self.local:
             add_listings(app, self.local)
         else:
-            self._add_hosted(app)
+            app.router.add_get("/v1/models", self._models)
+            app.router.add_get("/v1/models/{id:.+}", self._model)
+            app.router.add_get("/v1/responses", self._connected, allow_head=False)
+            for method, rest in (("GET", ""), ("DELETE", ""), ("GET", "/input_items")):
+                app.router.add_route(method, f"/v1/responses/{{id}}{rest}", self._kept)
         app.router.add_get("/", self._greeting)
         app.router.add_route("*", "/{path:.*}", self._nowhere)
         return app
 
-    def _add_hosted(self, app: web.Application) -> None:
-        app.router.add_get("/v1/models", self._models)
-        app.router.add_get("/v1/models/{id:.+}", self._model)
-        app.router.add_get("/v1/responses", self._connected, allow_head=False)
-        app.router.add_get("/v1/responses/{id}", self._kept)
-        app.router.add_delete("/v1/responses/{id}", self._forget)
-        app.router.add_get("/v1/responses/{id}/input_items", self._input_items)
-
-    def _posted(self, path: str, desk: ServedRoute) -> RouteHandler:
-        async def handler(request: web.Request) -> web.StreamResponse:
-            raw = await request.read()
-            headers = {name.lower(): value for name, value in request.headers.items()}
-            fault = self._fate(headers)
-            begun = time.monotonic()
-            got = _injected(fault) or await self._served(desk, raw, headers)
-            if fault is not None and fault.kind == SLOW:
-                # Behind the look at the cache: what this request writes can be read when its answer begins.
-                await asyncio.sleep(fault.seconds)
-            self._note(path, raw, got, fault)
-            id_ = self.provider.names.new("req_011C", 20)
-            told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_openai_headers(desk, begun)}
-            if isinstance(got, Refusal):
-                return self._error(desk, got, id_, told, fault)
-            told |= {**got.headers, MARK_HEADER: _simulated(got.body)}
+    async def _posted(self, path: str, desk: ServedRoute, request: web.Request) -> web.StreamResponse:
+        raw = await request.read()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        fault = self._fate(headers)
+        begun = time.monotonic()
+        got = await self._answered(path, desk, raw, headers, fault)
+        id_ = self.provider.names.new("req_011C", 20)
+        told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(desk, begun)}
+        if not isinstance(got, Refusal):
+            model = members(got.body).get("model", OFFLINE)
+            told |= {**got.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
             return await send(request, got, told, fault, self.pace)
-
-        return handler
+        if got.status == 429:
+            wait = fault.seconds if fault is not None else float(got.rule.rpartition(" ")[2])
+            told["retry-after"] = str(math.ceil(wait))
+        return json_response(desk.error(got, id_), got.status, told)
 
     async def _connected(self, request: web.Request) -> web.StreamResponse:
         """A WebSocket, where one is wanted."""
         desk = DESKS["/v1/responses"]
         headers = {name.lower(): value for name, value in request.headers.items()}
-        if not asks_for_socket(request):
+        if headers.get("upgrade", "").lower() != "websocket":
             return await self._nowhere(request)
         wrong = desk.has_key(headers)
         if wrong is None and not self.websocket:
@@ -233,43 +219,48 @@ class Server(Struct):
         if wrong is not None:
             self._note("/v1/responses", b"", wrong, None)
             return json_response(desk.error(wrong, ""), wrong.status, {MARK_HEADER: OFFLINE})
-
         named = self._fate(headers) if FAULT_HEADER in headers else None
 
         async def answer(raw: bytes, held: dict[str, KeptResponse]) -> tuple[Reply | Refusal, Fault | None]:
             fault = named or self.faults.meet()
-            got = _injected(fault) or await self._served(desk, raw, headers, held)
-            if fault is not None and fault.kind == SLOW:
-                await asyncio.sleep(fault.seconds)
-            self._note("/v1/responses", raw, got, fault)
-            return got, fault
+            return await self._answered("/v1/responses", desk, raw, headers, fault, held), fault
 
-        id_ = self.provider.names.new("req_011C", 20)
-        return await talk(request, answer, desk.error, {desk.id_header: id_, MARK_HEADER: OFFLINE}, self.pace)
+        socket = web.WebSocketResponse(max_msg_size=LARGEST_FRAME)
+        socket.headers.update({desk.id_header: self.provider.names.new("req_011C", 20), MARK_HEADER: OFFLINE})
+        return await Connection(request, socket, answer, desk.error, self.pace).talk()
 
-    async def _served(
+    async def _answered(
         self,
+        path: str,
         desk: ServedRoute,
         raw: bytes,
         headers: Mapping[str, str],
+        fault: Fault | None,
         held: dict[str, KeptResponse] | None = None,
     ) -> Reply | Refusal:
-        try:
-            # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
-            async with self.turn:
-                return await in_thread(partial(self._work, desk, raw, headers, held))
-        except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
-            told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
-            return Refusal(told, 500, rule="fault")
+        def work() -> Reply | Refusal:
+            self.working += 1
+            try:
+                return serve(desk, self.provider, raw, headers, held)
+            finally:
+                self.working -= 1
 
-    def _work(
-        self, desk: ServedRoute, raw: bytes, headers: Mapping[str, str], held: dict[str, KeptResponse] | None
-    ) -> Reply | Refusal:
-        self.working += 1
-        try:
-            return serve(desk, self.provider, raw, headers, held)
-        finally:
-            self.working -= 1
+        got: Reply | Refusal
+        if fault is not None and fault.kind in STATUSES:
+            got = Refusal(STATUSES[fault.kind], int(fault.kind), rule="injected")
+        else:
+            try:
+                # In a thread, one after the other: whoever shares the event loop (a screen) is not held up.
+                async with self.turn:
+                    got = await in_thread(work)
+            except Exception as error:  # noqa: BLE001 - the boundary of a request: a fault of ours is told as what it is
+                told = f"fault in ctxtui's offline provider: {type(error).__name__}: {error}"
+                got = Refusal(told, 500, rule="fault")
+        if fault is not None and fault.kind == SLOW:
+            # Behind the look at the cache: what this request writes can be read when its answer begins.
+            await asyncio.sleep(fault.seconds)
+        self._note(path, raw, got, fault)
+        return got
 
     def _fate(self, headers: Mapping[str, str]) -> Fault | None:
         named = headers.get(FAULT_HEADER)
@@ -281,11 +272,8 @@ class Server(Struct):
             raise web.HTTPBadRequest(text=str(error)) from None
 
     def _note(self, path: str, raw: bytes, got: Reply | Refusal, fault: Fault | None) -> None:
-        met = fault.kind if fault else ""
-        if isinstance(got, Refusal):
-            seen = Seen(path, raw, got.status, got.rule, met)
-        else:
-            seen = Seen(path, raw, got.status, "", met, got.body)
+        rule, answer = (got.rule, None) if isinstance(got, Refusal) else ("", got.body)
+        seen = Seen(path, raw, got.status, rule, fault.kind if fault else "", answer)
         self.seen.append(seen)
         self._held += len(raw)
         while len(self.seen) > _SEEN or (self._held > _HELD and len(self.seen) > 1):
@@ -293,73 +281,52 @@ class Server(Struct):
         if self.told is not None:
             self.told(seen)
 
-    def _error(
-        self, desk: ServedRoute, refusal: Refusal, id_: str, headers: dict[str, str], fault: Fault | None
-    ) -> web.StreamResponse:
-        if refusal.status == 429:
-            wait = fault.seconds if fault is not None else float(refusal.rule.rpartition(" ")[2])
-            headers = {**headers, "retry-after": str(math.ceil(wait))}
-        return json_response(desk.error(refusal, id_), refusal.status, headers)
-
     async def _models(self, request: web.Request) -> web.StreamResponse:
-        anthropic = "anthropic-version" in request.headers
-        return json_response(anthropic_models() if anthropic else openai_models())
+        return json_response(anthropic_models() if _is_anthropic(request) else openai_models())
 
     async def _model(self, request: web.Request) -> web.StreamResponse:
-        id_ = request.match_info["id"]
-        anthropic = "anthropic-version" in request.headers
+        id_, anthropic = request.match_info["id"], _is_anthropic(request)
         found = anthropic_model(id_) if anthropic else openai_model(id_)
         if found is not None:
             return json_response(found)
-        desk = DESKS["/v1/messages" if anthropic else "/v1/chat/completions"]
         told = f"model: {id_}" if anthropic else f"The model '{id_}' does not exist"
-        refusal = Refusal(told, 404, param="model", code=None if anthropic else "model_not_found")
-        return json_response(desk.error(refusal, self.provider.names.new("req_")), 404)
+        return self._missing(request, told, param="model", code=None if anthropic else "model_not_found")
 
     async def _kept(self, request: web.Request) -> web.StreamResponse:
-        kept = self.provider.kept.get(request.match_info["id"])
-        return json_response(kept.response) if kept else self._unknown(request)
-
-    async def _forget(self, request: web.Request) -> web.StreamResponse:
+        """A response that is kept: given, forgotten, or its input given."""
         id_ = request.match_info["id"]
-        if self.provider.kept.pop(id_, None) is None:
-            return self._unknown(request)
-        return json_response({"id": id_, "object": "response", "deleted": True})
-
-    async def _input_items(self, request: web.Request) -> web.StreamResponse:
-        kept = self.provider.kept.get(request.match_info["id"])
+        kept = self.provider.kept.get(id_)
         if kept is None:
-            return self._unknown(request)
+            return self._missing(request, f"Response with id '{id_}' not found.")
+        if request.method == "DELETE":
+            del self.provider.kept[id_]
+            return json_response({"id": id_, "object": "response", "deleted": True})
+        if not request.path.endswith("/input_items"):
+            return json_response(kept.response)
         items = items_of({"input": kept.items[: len(kept.items) - len(kept.response["output"])]})
         return json_response({"object": "list", "data": items[::-1], "has_more": False, "first_id": "", "last_id": ""})
 
-    def _unknown(self, request: web.Request) -> web.StreamResponse:
-        refusal = Refusal(f"Response with id '{request.match_info['id']}' not found.", 404)
-        return json_response(DESKS["/v1/responses"].error(refusal, ""), 404)
-
     async def _nowhere(self, request: web.Request) -> web.StreamResponse:
         """Any other path, or a method that a path does not know."""
-        told = Refusal(f"{request.method} {request.path} is not served offline", 404, rule="path")
-        desk = DESKS["/v1/messages" if "anthropic-version" in request.headers else "/v1/chat/completions"]
-        return json_response(desk.error(told, self.provider.names.new("req_")), 404)
+        return self._missing(request, f"{request.method} {request.path} is not served offline")
+
+    def _missing(
+        self, request: web.Request, told: str, param: str | None = None, code: str | None = None
+    ) -> web.Response:
+        desk = DESKS["/v1/messages" if _is_anthropic(request) else "/v1/chat/completions"]
+        refusal = Refusal(told, 404, param=param, code=code, rule="path")
+        return json_response(desk.error(refusal, self.provider.names.new("req_")), 404)
 
     async def _greeting(self, _: web.Request) -> web.StreamResponse:
         paths = local_desks(self.local) if self.local else DESKS
         return web.Response(text=f"ctxtui offline provider: no model. Paths: {' '.join(paths)}\n")
 
 
-def _simulated(body: Json) -> str:
-    model = members(body).get("model", OFFLINE)
-    return OFFLINE if model == OFFLINE else f"simulating {model}"
+def _is_anthropic(request: web.Request) -> bool:
+    return "anthropic-version" in request.headers
 
 
-def _injected(fault: Fault | None) -> Refusal | None:
-    if fault is None or fault.kind not in STATUSES:
-        return None
-    return Refusal(STATUSES[fault.kind], int(fault.kind), rule="injected")
-
-
-def _openai_headers(desk: ServedRoute, begun: float) -> dict[str, str]:
+def _own_headers(desk: ServedRoute, begun: float) -> dict[str, str]:
     if desk.id_header != "x-request-id":
         return {"anthropic-organization-id": "00000000-0000-0000-0000-000000000000"}
     spent = f"{(time.monotonic() - begun) * 1000:.0f}"

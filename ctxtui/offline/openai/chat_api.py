@@ -46,7 +46,7 @@ def completions(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a completion."""
     model = gpt(asked.model)
     assert model is not None
-    weighed = provider.ledger.weigh(provider.ledger.read(CHAT, asked.raw), asked.model)
+    weighed = provider.ledger.weigh(CHAT, asked.raw, asked.model)
     if weighed.tokens > model.window:
         return _too_long(weighed, model)
     return completed(provider, asked, weighed, model, "openai")

@@ -110,7 +110,7 @@ def _weigh(provider: Provider, asked: ApiRequest, items: Sequence[Json]) -> Weig
     raw = asked.raw
     if items != asked.body.get("input"):
         raw = canonical.dumps({**asked.body, "input": list(items)})
-    return provider.ledger.weigh(provider.ledger.read(RESPONSES, raw), asked.model)
+    return provider.ledger.weigh(RESPONSES, raw, asked.model)
 
 
 def _current(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:

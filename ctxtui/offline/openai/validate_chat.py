@@ -9,33 +9,13 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import (
-    ANY,
-    ARRAY,
-    FLAG,
-    MAP,
-    NUMBER,
-    OBJECT,
-    ROWS,
-    STRING,
-    TEXT,
-    Fields,
-    Path,
-    ShapeFault,
-    ShapeField,
-    faults,
-    members,
-    needed,
-    one_of,
-    rows,
-)
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
+    EFFORTS,
     FUNCTION,
-    LOGPROBS,
     MOST_CHOICES,
-    SHARE,
-    TEMPERATURE,
+    SAMPLED,
     called,
     empty_array,
     function_refusals,
@@ -52,39 +32,30 @@ from ctxtui.offline.openai.validate_fields import (
 )
 
 ROLES: Final = ("system", "assistant", "user", "function", "tool", "developer")
-_WORDS: Final = ShapeField((STRING, ARRAY))
-_SAID: Final = {"role": needed(STRING), "content": _WORDS, "name": TEXT}
-_ASSISTANT: Final = {
-    "refusal": TEXT,
-    "audio": MAP,
-    "tool_calls": ROWS,
-    "function_call": MAP,
-    "annotations": ROWS,
-    # What litellm keeps beside an answer goes back with it (facts §13.3).
-    "provider_specific_fields": MAP,
-}
+_WORDS: Final = fields("role! string, content string|array, name string")
 _BY_ROLE: Final[dict[str, Fields]] = {
-    "assistant": _SAID | _ASSISTANT,
-    "tool": _SAID | {"tool_call_id": needed(STRING)},
+    # The last one: what litellm keeps beside an answer goes back with it (facts §13.3).
+    "assistant": _WORDS
+    | fields(
+        "refusal string, audio object, tool_calls array, function_call object, annotations array, "
+        "provider_specific_fields object"
+    ),
+    "tool": _WORDS | fields("tool_call_id! string"),
 }
-_TYPE: Final = {"type": needed(STRING), "prompt_cache_breakpoint": MAP}
 _PARTS: Final[dict[str, Fields]] = {
-    "text": _TYPE | {"text": needed(STRING)},
-    "image_url": _TYPE | {"image_url": needed(OBJECT)},
-    "input_audio": _TYPE | {"input_audio": needed(OBJECT)},
-    "file": _TYPE | {"file": needed(OBJECT)},
+    name: fields(f"type! string, prompt_cache_breakpoint object, {name}! {kind}")
+    for name, kind in {"text": "string", "image_url": "object", "input_audio": "object", "file": "object"}.items()
 }
 _SAID_PARTS: Final[dict[str, Fields]] = {
-    "text": {"type": needed(STRING), "text": needed(STRING)},
-    "refusal": {"type": needed(STRING), "refusal": needed(STRING)},
+    "text": fields("type! string, text! string"),
+    "refusal": fields("type! string, refusal! string"),
 }
 _CALL: Final[dict[str, Fields]] = {
-    "function": {"id": needed(STRING), "type": needed(STRING), "function": needed(OBJECT)},
-    "custom": {"id": needed(STRING), "type": needed(STRING), "custom": needed(OBJECT)},
+    name: fields(f"id! string, type! string, {name}! object") for name in ("function", "custom")
 }
 _CALLED: Final[dict[str, Fields]] = {
-    "function": {"name": needed(STRING), "arguments": needed(STRING)},
-    "custom": {"name": needed(STRING), "input": needed(STRING)},
+    "function": fields("name! string, arguments! string"),
+    "custom": fields("name! string, input! string"),
 }
 
 
@@ -95,7 +66,7 @@ def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
     if isinstance(role, str) and role not in ROLES:
         yield wrong_value(role, ROLES, f"messages[{n}].role")
         return
-    yield from object_refusals(message, _BY_ROLE.get(str(role), _SAID), path)
+    yield from object_refusals(message, _BY_ROLE.get(str(role), _WORDS), path)
     if role in ("system", "developer") and not model.system_role:
         told = f"Unsupported value: 'messages[{n}].role' does not support '{role}' with this model."
         yield Refusal(told, param=f"messages[{n}].role", code="unsupported_value", rule="role")
@@ -126,7 +97,7 @@ def _content(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
 def _part(part: Json, path: Path, known: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
     kind = members(part).get("type")
     if not isinstance(part, dict):
-        yield worded(ShapeFault("type", path, ShapeField((OBJECT,)), part))
+        yield worded(ShapeFault("type", path, ShapeField(("object",)), part))
     elif kind == "image_url" and role != "user":
         told = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
         where = spelled(path[:2])
@@ -184,48 +155,17 @@ def _answer(id_: str, n: int, asked: list[str], open_: list[str]) -> Iterator[Re
         open_.remove(id_)
 
 
-EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_PENALTY: Final = ShapeField((NUMBER,), at_least=-2, at_most=2)
-_TOKENS: Final = ShapeField(("integer",), at_least=1)
-_FIELDS: Final[dict[str, ShapeField]] = {
-    "model": needed(STRING),
-    "messages": needed(ARRAY),
-    "max_completion_tokens": _TOKENS,
-    "max_tokens": _TOKENS,
-    "tools": ROWS,
-    "tool_choice": ShapeField((STRING, OBJECT)),
-    "functions": ROWS,
-    "function_call": ShapeField((STRING, OBJECT)),
-    "parallel_tool_calls": FLAG,
-    "response_format": MAP,
-    "reasoning_effort": one_of(*EFFORTS),
-    "verbosity": one_of("low", "medium", "high"),
-    "stop": ShapeField((STRING, ARRAY)),
-    "n": ShapeField(("integer",), at_least=1, at_most=MOST_CHOICES),
-    "temperature": TEMPERATURE,
-    "top_p": SHARE,
-    "frequency_penalty": _PENALTY,
-    "presence_penalty": _PENALTY,
-    "logit_bias": MAP,
-    "logprobs": FLAG,
-    "top_logprobs": LOGPROBS,
-    "seed": ShapeField(("integer",), at_least=-(2**63), at_most=2**63 - 1),
-    "store": FLAG,
-    "metadata": MAP,
-    "service_tier": one_of("auto", "default", "flex", "scale", "priority", "fast"),
-    "stream": FLAG,
-    "stream_options": MAP,
-    "prompt_cache_key": TEXT,
-    "prompt_cache_options": MAP,
-    "prompt_cache_retention": TEXT,
-    "safety_identifier": TEXT,
-    "user": TEXT,
-    "prediction": MAP,
-    "modalities": ROWS,
-    "moderation": ANY,
-    "audio": MAP,
-    "web_search_options": MAP,
-}
+_FIELDS: Final = (
+    fields(
+        "model! string, messages! array, max_completion_tokens integer >=1, max_tokens integer >=1, tools array, "
+        "tool_choice string|object, functions array, function_call string|object, parallel_tool_calls boolean, "
+        f"response_format object, reasoning_effort ={EFFORTS}, verbosity =low|medium|high, stop string|array, "
+        f"n integer >=1 <={MOST_CHOICES}, frequency_penalty number >=-2 <=2, presence_penalty number >=-2 <=2, "
+        f"logit_bias object, logprobs boolean, seed integer >={-(2**63)} <={2**63 - 1}, store boolean, stream boolean, "
+        "stream_options object, prediction object, modalities array, audio object, web_search_options object"
+    )
+    | SAMPLED
+)
 _CHOICES: Final = ("none", "auto", "required")
 _STOPS: Final = 4
 
@@ -282,9 +222,8 @@ def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:
     yield from list_refusals(body)
     for n, tool in enumerate(rows(body.get("tools"))):
         kind = members(tool).get("type")
-        inner = {"function": needed(OBJECT)} if kind == "function" else {"custom": needed(OBJECT)}
-        fields = {"type": ShapeField((STRING,), required=True, null=False, choices=("function", "custom"))}
-        yield from object_refusals(tool, fields | inner, ("tools", n))
+        named = "function" if kind == "function" else "custom"
+        yield from object_refusals(tool, fields(f"type! =function|custom, {named}! object"), ("tools", n))
         if isinstance(members(tool).get("function"), dict):
             yield from object_refusals(tool["function"], FUNCTION, ("tools", n, "function"))
             yield from function_refusals(tool["function"], ("tools", n, "function"), f"tools[{n}].function.parameters")

@@ -8,22 +8,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import (
-    FLAG,
-    INTEGER,
-    MAP,
-    NUMBER,
-    STRING,
-    TEXT,
-    Path,
-    ShapeFault,
-    ShapeField,
-    faults,
-    members,
-    needed,
-    rows,
-    type_of,
-)
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows, type_of
 
 NAME: Final = r"^[a-zA-Z0-9_-]+$"
 MOST_NAME: Final = 64
@@ -32,11 +17,14 @@ MOST_TOOLS: Final = 128
 MOST_CHOICES: Final = 128
 """The ``n`` of a request at most."""
 
-TEMPERATURE: Final = ShapeField((NUMBER,), at_least=0, at_most=2)
-SHARE: Final = ShapeField((NUMBER,), at_least=0, at_most=1)
-LOGPROBS: Final = ShapeField((INTEGER,), at_least=0, at_most=20)
-
-FUNCTION: Final = {"name": needed(STRING), "description": TEXT, "parameters": MAP, "strict": FLAG}
+EFFORTS: Final = "none|minimal|low|medium|high|xhigh|max"
+SAMPLED: Final = fields(
+    "temperature number >=0 <=2, top_p number >=0 <=1, top_logprobs integer >=0 <=20, metadata object, "
+    "prompt_cache_key string, prompt_cache_options object, prompt_cache_retention string, safety_identifier string, "
+    "service_tier =auto|default|flex|scale|priority|fast, user string, moderation"
+)
+"""What both dialects have."""
+FUNCTION: Final = fields("name! string, description string, parameters object, strict boolean")
 _NOUNS: Final = {
     "string": "a string",
     "integer": "an integer",
@@ -165,12 +153,12 @@ def unknown_choice(name: Json, named: list[Json]) -> Iterator[Refusal]:
         yield Refusal(told, param="tool_choice", rule="unknown tool")
 
 
-def object_refusals(value: Json, fields: Mapping[str, ShapeField], path: Path) -> Iterator[Refusal]:
+def object_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
     """What is wrong with the members of an object at `path`, or that it is none."""
     if not isinstance(value, dict):
         yield worded(ShapeFault("type", path, ShapeField(("object",)), value))
         return
-    yield from (worded(fault) for fault in faults(value, fields, path))
+    yield from (worded(fault) for fault in faults(value, known, path))
 
 
 def unsupported(param: str, instead: str = "") -> Refusal:

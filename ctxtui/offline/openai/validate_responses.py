@@ -9,32 +9,13 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import (
-    ANY,
-    ARRAY,
-    FLAG,
-    MAP,
-    OBJECT,
-    ROWS,
-    STRING,
-    TEXT,
-    Fields,
-    Path,
-    ShapeFault,
-    ShapeField,
-    faults,
-    members,
-    needed,
-    one_of,
-    rows,
-)
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows
 from ctxtui.offline.openai.cipher import changed, readable
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
+    EFFORTS,
     FUNCTION,
-    LOGPROBS,
-    SHARE,
-    TEMPERATURE,
+    SAMPLED,
     function_refusals,
     large_output,
     name_refusals,
@@ -47,16 +28,11 @@ from ctxtui.offline.openai.validate_fields import (
     wrong_value,
 )
 
-_CALLED: Final = {"type": needed(STRING), "defer_loading": FLAG, "allowed_callers": ROWS, "async": FLAG}
+_CALLED: Final = fields("type! string, defer_loading boolean, allowed_callers array, async boolean")
 _TOOL_FIELDS: Final[dict[str, Fields]] = {
-    "function": FUNCTION | _CALLED | {"output_schema": ANY},
-    "custom": _CALLED | {"name": needed(STRING), "description": TEXT, "format": MAP},
-    "namespace": {
-        "type": needed(STRING),
-        "name": needed(STRING),
-        "description": needed(STRING),
-        "tools": needed(ARRAY),
-    },
+    "function": FUNCTION | _CALLED | fields("output_schema"),
+    "custom": _CALLED | fields("name! string, description string, format object"),
+    "namespace": fields("type! string, name! string, description! string, tools! array"),
 }
 _INSIDE: Final = ("function", "custom")
 _CHOICES: Final = ("none", "auto", "required")
@@ -67,7 +43,7 @@ def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
     kind = members(tool).get("type")
     if not isinstance(kind, str) or kind not in _TOOL_FIELDS:
         # Tools of the provider's own have fields that we do not judge.
-        yield from object_refusals({"type": kind}, {"type": needed(STRING)}, path)
+        yield from object_refusals({"type": kind}, fields("type! string"), path)
         return
     yield from object_refusals(tool, _TOOL_FIELDS[kind], path)
     if kind == "function":
@@ -105,32 +81,26 @@ def choice_refusals(choice: Json, tools: Sequence[Json]) -> Iterator[Refusal]:
 
 
 ROLES: Final = ("user", "assistant", "system", "developer")
-_STATUS: Final = one_of("in_progress", "completed", "incomplete")
-_PASSED_ON: Final = {"internal_chat_message_metadata_passthrough": MAP}
-"""What Codex hangs on every item of its own (facts §13.2)."""
-_ITEM: Final = {"type": TEXT, "id": TEXT, "status": _STATUS} | _PASSED_ON
-_CALL: Final = _ITEM | {"call_id": needed(STRING), "caller": ANY}
-_OUTPUT: Final = _CALL | {"output": needed(STRING, ARRAY), "name": TEXT}
-
+# `internal_...`: what Codex hangs on every item of its own (facts §13.2).
+_ITEM: Final = fields(
+    "type string, id string, status =in_progress|completed|incomplete, "
+    "internal_chat_message_metadata_passthrough object"
+)
+_CALL: Final = _ITEM | fields("call_id! string, caller")
+_OUTPUT: Final = _CALL | fields("output! string|array, name string")
 _ITEMS: Final[dict[str, Fields]] = {
-    "message": _ITEM
-    | {
-        "role": needed(STRING),
-        "content": needed(STRING, ARRAY),
-        "phase": one_of("commentary", "final_answer"),
-    },
-    "function_call": _CALL | {"name": needed(STRING), "arguments": needed(STRING), "namespace": TEXT},
+    "message": _ITEM | fields("role! string, content! string|array, phase =commentary|final_answer"),
+    "function_call": _CALL | fields("name! string, arguments! string, namespace string"),
     "function_call_output": _OUTPUT,
-    "custom_tool_call": _CALL | {"name": needed(STRING), "input": needed(STRING), "namespace": TEXT},
+    "custom_tool_call": _CALL | fields("name! string, input! string, namespace string"),
     "custom_tool_call_output": _OUTPUT,
-    "reasoning": _ITEM | {"summary": needed(ARRAY), "content": ROWS, "encrypted_content": TEXT},
-    "item_reference": {"type": TEXT, "id": needed(STRING)},
-    "compaction": _ITEM | {"encrypted_content": needed(STRING)},
-    "compaction_trigger": {"type": TEXT},
-    "additional_tools": _ITEM | {"role": one_of("developer"), "tools": needed(ARRAY)},
-    "agent_message": _ITEM
-    | {"author": needed(STRING), "recipient": needed(STRING), "content": needed(ARRAY), "agent": MAP},
-    "configuration_update": _ITEM | {"reasoning": MAP, "text": MAP},
+    "reasoning": _ITEM | fields("summary! array, content array, encrypted_content string"),
+    "item_reference": fields("type string, id! string"),
+    "compaction": _ITEM | fields("encrypted_content! string"),
+    "compaction_trigger": fields("type string"),
+    "additional_tools": _ITEM | fields("role =developer, tools! array"),
+    "agent_message": _ITEM | fields("author! string, recipient! string, content! array, agent object"),
+    "configuration_update": _ITEM | fields("reasoning object, text object"),
 }
 _HOSTED: Final = tuple(
     "tool_search_call tool_search_output web_search_call file_search_call code_interpreter_call computer_call "
@@ -142,20 +112,21 @@ _HOSTED: Final = tuple(
 
 KINDS: Final = (*_ITEMS, *_HOSTED)
 _PREFIX: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
-_MARK: Final = {"type": needed(STRING), "prompt_cache_breakpoint": MAP}
+_MARK: Final = "type! string, prompt_cache_breakpoint object"
 _INPUT: Final[dict[str, Fields]] = {
-    "input_text": _MARK | {"text": needed(STRING)},
-    "input_image": _MARK | {"image_url": TEXT, "file_id": TEXT, "detail": one_of("auto", "low", "high", "original")},
-    "input_file": _MARK | {"file_id": TEXT, "file_data": TEXT, "filename": TEXT, "file_url": TEXT, "detail": TEXT},
-    "input_audio": _MARK | {"input_audio": needed(OBJECT)},
+    "input_text": fields(f"{_MARK}, text! string"),
+    "input_image": fields(f"{_MARK}, image_url string, file_id string, detail =auto|low|high|original"),
+    "input_file": fields(f"{_MARK}, file_id string, file_data string, filename string, file_url string, detail string"),
+    "input_audio": fields(f"{_MARK}, input_audio! object"),
 }
 _SAID: Final[dict[str, Fields]] = {
-    "output_text": {"type": needed(STRING), "text": needed(STRING), "annotations": ROWS, "logprobs": ROWS},
-    "refusal": {"type": needed(STRING), "refusal": needed(STRING)},
+    "output_text": fields("type! string, text! string, annotations array, logprobs array"),
+    "refusal": fields("type! string, refusal! string"),
 }
 _ANSWERED: Final = {name: _INPUT[name] for name in ("input_text", "input_image", "input_file")}
-_BETWEEN_AGENTS: Final[dict[str, Fields]] = {name: _INPUT[name] for name in ("input_text", "input_image")} | {
-    "encrypted_content": {"type": needed(STRING), "encrypted_content": needed(STRING)}
+_BETWEEN_AGENTS: Final[dict[str, Fields]] = {
+    **{name: _INPUT[name] for name in ("input_text", "input_image")},
+    "encrypted_content": fields("type! string, encrypted_content! string"),
 }
 
 
@@ -168,7 +139,7 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
     """What is wrong with input item `n` by itself."""
     path: Path = ("input", n)
     if not isinstance(item, dict):
-        yield worded(ShapeFault("type", path, ShapeField((OBJECT,)), item))
+        yield worded(ShapeFault("type", path, ShapeField(("object",)), item))
         return
     kind = kind_of(item)
     if kind not in KINDS:
@@ -307,59 +278,26 @@ def _reasoning(items: Sequence[Item], own: int) -> Iterator[Refusal]:
             yield Refusal(told, param="input", rule="reasoning alone")
 
 
-_COUNTED: Final[dict[str, ShapeField]] = {
-    "model": needed(STRING),
-    "input": ShapeField((STRING, ARRAY)),
-    "instructions": TEXT,
-    "previous_response_id": TEXT,
-    "conversation": ShapeField((STRING, OBJECT)),
-    "tools": ROWS,
-    "tool_choice": ShapeField((STRING, OBJECT)),
-    "parallel_tool_calls": FLAG,
-    "reasoning": MAP,
-    "text": MAP,
-    "truncation": one_of("auto", "disabled"),
-    "personality": ANY,
-}
-_FIELDS: Final[dict[str, ShapeField]] = _COUNTED | {
-    "include": ROWS,
-    "store": FLAG,
-    "stream": FLAG,
-    "stream_options": MAP,
-    "max_output_tokens": ShapeField(("integer",), at_least=16),
-    "max_tool_calls": ShapeField(("integer",), at_least=1),
-    "temperature": TEMPERATURE,
-    "top_p": SHARE,
-    "top_logprobs": LOGPROBS,
-    "metadata": MAP,
-    "client_metadata": MAP,
-    "background": FLAG,
-    "context_management": ROWS,
-    "prompt": MAP,
-    "prompt_cache_key": TEXT,
-    "prompt_cache_options": MAP,
-    "prompt_cache_retention": TEXT,
-    "safety_identifier": TEXT,
-    "service_tier": one_of("auto", "default", "flex", "scale", "priority", "fast"),
-    "user": TEXT,
-    "image": MAP,
-    "moderation": ANY,
-    "access_programs": MAP,
-}
-_FRAMED: Final[dict[str, ShapeField]] = {
-    "type": needed(STRING, choices=("response.create",)),
-    "generate": FLAG,
-    "stream_id": TEXT,
-}
+_COUNTED: Final = fields(
+    "model! string, input string|array, instructions string, previous_response_id string, conversation string|object, "
+    "tools array, tool_choice string|object, parallel_tool_calls boolean, reasoning object, text object, "
+    "truncation =auto|disabled, personality"
+)
+_FIELDS: Final = (
+    _COUNTED
+    | SAMPLED
+    | fields(
+        "include array, store boolean, stream boolean, stream_options object, max_output_tokens integer >=16, "
+        "max_tool_calls integer >=1, client_metadata object, background boolean, context_management array, "
+        "prompt object, image object, access_programs object"
+    )
+)
+_FRAMED: Final = fields("type! =response.create, generate boolean, stream_id string")
 """What a frame says beside them."""
-_EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
-_REASONING: Final = {
-    "effort": one_of(*_EFFORTS),
-    "summary": one_of("auto", "concise", "detailed"),
-    "generate_summary": one_of("auto", "concise", "detailed"),
-    "context": one_of("auto", "current_turn", "all_turns"),
-    "mode": one_of("standard", "pro"),
-}
+_REASONING: Final = fields(
+    f"effort ={EFFORTS}, summary =auto|concise|detailed, generate_summary =auto|concise|detailed, "
+    "context =auto|current_turn|all_turns, mode =standard|pro"
+)
 
 
 def refusals(

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ctxtui.agent.child import START_AGENT, OwnTool
 from ctxtui.agent.conversation import Conversation, with_tools
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.recall_tool import recall
+from ctxtui.agent.tools.read_tools import recall
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.block_content import read

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -82,17 +83,28 @@ def own_form(chosen: ChosenCall) -> str:
 _SESSIONS: Final = "sessions"
 
 
-def placed(path: Path, made: Written) -> Path:
+_CHECKPOINTS: Final = "file-history"
+"""Where Claude Code keeps the files that its rewind restores, beside ``projects``: a folder for each session."""
+
+
+def placed(path: Path, made: Written, source: Path | None) -> Path:
     """Where `made` goes that is to be written to `path`: in a folder under the name that it must have, in the home of
-    the tool or its folder of sessions where the tool looks for it. Raises `CtxtuiError` where that folder cannot be
-    made."""
-    if not made.name or not path.is_dir():
-        return path
-    sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
-    if made.folder and sessions.name == _SESSIONS:
-        sessions /= made.folder
-        _made_folder(sessions)
-    return sessions / made.name
+    the tool or its folder of sessions where the tool looks for it; what the tool keeps beside the recording `source` to
+    rewind it is copied for the new session. Raises `CtxtuiError` where a folder cannot be made."""
+    if made.name and path.is_dir():
+        sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
+        if made.folder and sessions.name == _SESSIONS:
+            sessions /= made.folder
+            _made_folder(sessions)
+        path = sessions / made.name
+    if made.id and source is not None and path.absolute().parent.parent.name == "projects":
+        own, new = (one.absolute().parent.parent.with_name(_CHECKPOINTS) / one.stem for one in (source, path))
+        if own.is_dir() and not new.exists():
+            try:
+                shutil.copytree(own, new)
+            except OSError as error:
+                raise CtxtuiError(f"cannot be made: {error.strerror}", place=str(new)) from error
+    return path
 
 
 def _made_folder(folder: Path) -> None:
@@ -229,7 +241,7 @@ def save(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit], pl
     made = data_of(ready, form, source, edits)
     if place.endswith("/"):
         _made_folder(Path(place).expanduser())
-    path = placed(Path(place).expanduser(), made)
+    path = placed(Path(place).expanduser(), made, source)
     write_private(path, made.data)
     astray = bool(made.name) and path.name != made.name and TARGETS[form].beside
     command = "" if astray else command_for(form, made, path)

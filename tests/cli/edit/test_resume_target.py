@@ -35,6 +35,20 @@ def curated(ctxtui: Run, recording: Path, *more: str | Path) -> tuple[Path, Any]
     return made, told.json
 
 
+@pytest.mark.parametrize("command", ["curate", "export"])
+def test_what_a_rewind_restores_goes_with_the_session(ctxtui: Run, recording: Path, command: str) -> None:
+    folder, kept = recording.parent / "projects" / "shop", recording.parent / "file-history"
+    folder.mkdir(parents=True)
+    (kept / "old").mkdir(parents=True)
+    (kept / "old" / "a1b2@v1").write_text("before")
+    source = recording.rename(folder / "old.jsonl")
+    assert ctxtui("curate", source, "--to", "claude-code", "-o", folder, "--dry-run").code == 0
+    assert [one.name for one in kept.iterdir()] == ["old"]
+    assert ctxtui(command, source, "--to", "claude-code", "-o", folder).code == 0
+    (made,) = set(folder.iterdir()) - {source}
+    assert (kept / made.stem / "a1b2@v1").read_text() == "before"
+
+
 def test_its_size_is_the_one_that_was_said_before(ctxtui: Run, recording: Path) -> None:
     made, told = curated(ctxtui, recording, "--policy", "truncate_results", "--set", "limit=200")
     tokens = told["tokens"]
