@@ -33,11 +33,16 @@ def is_gathered(folder: str, names: Collection[str]) -> bool:
     if is_job(names):
         return WHOLE not in names
     found = [name for name in names if name.endswith(".json")]
-    if found and len(found) == len(names) and all(map(_TURN.fullmatch, names)):
+    if _are_turns(found):
         return True
     if folder == "events":
         return bool(found) and all(map(_EVENT.fullmatch, found))
     return bool(found) and all(map(_LOG.fullmatch, found))
+
+
+def _are_turns(names: Collection[str]) -> bool:
+    """Whether the JSON files of a folder, `names`, are logs of turns; a program's text log may lie beside them."""
+    return bool(names) and all(map(_TURN.fullmatch, names))
 
 
 def is_job(names: Collection[str]) -> bool:
@@ -61,7 +66,7 @@ def gathered(path: Path) -> Iterator[bytes] | None:
     """
     if is_gathered_folder(path):
         names = [one.name for one in path.iterdir()]
-        if is_job(names) or all(map(_TURN.fullmatch, names)):
+        if is_job(names) or _are_turns([name for name in names if name.endswith(".json")]):
             return _job(path)
         numbered = path.absolute().name == "events"
         return _events(path) if numbered else _logs(path)

@@ -24,7 +24,8 @@ from ctxtui.transcripts.kit.readers import whole_reader
 NAME: Final = "lm studio"
 _HEAD: Final = r"^\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]?[ \t]*\[\w+\]\s*(?:\[[^\]\n]*\]\s*)*(?:\d\d:\d\d:\d\d )?"
 _MARK: Final = re.compile(
-    _HEAD + r"(?:(Received request: )(\w+) to (\S+)(?: with body\s*)?|(Generated prediction|Generated packet):\s*"
+    _HEAD + r"(?:(Received request: )(\w+) to (\S+)(?: with body\s*)?"
+    r"|(Generated (?:prediction|packet|[\w-]+ \S+ response)):\s*"
     r"|(Finished streaming response|Done · )([^\n]*))",
     re.MULTILINE,
 )
@@ -75,7 +76,7 @@ def _requests(text: str, skipped: list[Event]) -> list[_Pending]:
             sent = canonical.dumps(body)
             waiting.append(_Pending(Exchange(sent, b"", f"http://localhost{path}", method, started=when, line=line)))
             found.append(waiting[-1])
-        elif waiting and answer == "Generated prediction" and body is not None:
+        elif waiting and answer and answer != "Generated packet" and body is not None:
             _answered(waiting.pop(0), canonical.dumps(body), when)
         elif waiting and answer and body is not None:
             waiting[0].packets.append(body)

@@ -1,6 +1,7 @@
-"""LM Studio's server logs without bodies: how many messages each request had, and the tokens that it came to.
+"""LM Studio's server logs without bodies of requests: how many messages each had, and the tokens that it came to.
 
 A conversation that goes on has more messages each time; one that has no more than the request before it is another.
+Answers of ``/v1/responses`` are logged whole, and name the answer that they go on from.
 """
 
 from __future__ import annotations
@@ -19,19 +20,22 @@ from ctxtui.transcripts.kit.fields import seconds
 from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio counts"
-_ASKED: Final = re.compile(
-    r"^[^\n]{0,40}?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[^\n]{0,300}?"
-    r"Running chat completion on conversation with ([\d,]{1,9}) messages?",
-    re.MULTILINE,
+_HEAD: Final = r"^[^\n]{0,40}?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[^\n]{0,300}?"
+_ASKED: Final = re.compile(_HEAD + r"Running chat completion on conversation with ([\d,]{1,9}) messages?", re.MULTILINE)
+_ANSWERED: Final = re.compile(_HEAD + r"Generated [\w-]+ \S+ response:[ \t]*\n?(?=\{)", re.MULTILINE)
+_TOKENS: Final = re.compile(
+    r"\"?(prompt_tokens|completion_tokens|input_tokens|output_tokens|cached_tokens)\"?\s*:\s*([\d,]{1,15})"
 )
-_TOKENS: Final = re.compile(r"\"?(prompt_tokens|completion_tokens)\"?\s*:\s*([\d,]{1,15})")
+_IDS: Final = re.compile(r"\"(id|previous_response_id)\"\s*:\s*\"([^\"\s]{1,200})\"")
+_MODEL: Final = re.compile(r"\[(?!(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\])([A-Za-z][^\]\s]*)\]")
 _BODY: Final = re.compile(r"Received request: \w+ to \S+(?: with body)?\s*\{")
 
 
 def sniff(head: bytes, name: str) -> float:
     """How sure it is that `head` begins a log that tells counts alone."""
     text = file_head.text_of_head(head)
-    return 0.95 if _ASKED.search(text) and not _BODY.search(text) else 0.0
+    found = _ASKED.search(text) or _ANSWERED.search(text)
+    return 0.95 if found and not _BODY.search(text) else 0.0
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
@@ -42,26 +46,63 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 def _calls(text: str, tree: Tree) -> Iterator[Event]:
     """A call for each request whose tokens are told; a thread for each conversation."""
     ids, talk, before, number = Ids(), None, 0, 0
-    asked = list(_ASKED.finditer(text))
+    by_answer: dict[str, Dialogue] = {}
+    asked = list(_requests(text))
     for n, match in enumerate(asked):
-        messages = int(match[2].replace(",", "") or 0)
+        messages = int(match[2].replace(",", "") or 0) if match.re is _ASKED else 0
         until = asked[n + 1].start() if n + 1 < len(asked) else len(text)
         told = {name: int(value.replace(",", "") or 0) for name, value in _TOKENS.findall(text, match.end(), until)}
-        if "prompt_tokens" not in told:
+        given, answered = (
+            next((told[name] for name in names if name in told), None)
+            for names in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
+        )
+        if given is None:
             yield Skipped(text.count("\n", 0, match.start()) + 1, "a request without prompt_tokens")
             continue
-        if talk is None or messages <= before:
+        answer = _ANSWERED.search(text, match.start(), until)
+        named = dict(reversed(_IDS.findall(text, answer.end(), until))) if answer else {}
+        earlier = by_answer.get(named.get("previous_response_id", ""))
+        if earlier is not None:
+            talk = earlier
+        elif talk is None or messages <= before:
             number += 1
             talk = Dialogue(tree, MAIN if number == 1 else f"conversation-{number}", ids)
             if number > 1:
                 yield ThreadSeen(talk.thread, f"conversation {number}", MAIN)
         before = messages
-        usage = Usage(told["prompt_tokens"], output=told.get("completion_tokens", 0), has_cache=False)
-        known = Call("", "", started=seconds(match[1].replace("T", " ")), usage=usage, fidelity=Fidelity.TOTALS)
+        if "id" in named:
+            by_answer[named["id"]] = talk
+        cached = told.get("cached_tokens")
+        usage = Usage(
+            max(0, given - (cached or 0)), min(cached or 0, given), output=answered or 0, has_cache=cached is not None
+        )
+        ended = seconds(answer[1].replace("T", " ")) if answer else None
+        started = seconds(match[1].replace("T", " ")) if match.re is _ASKED else None
+        line = text[match.start() : text.find("\n", match.end())]
+        model = _MODEL.search(line[: line.find(" R")] if " R" in line else line)
+        known = Call(
+            "",
+            "",
+            model=model[1] if model else "",
+            started=started,
+            ended=ended,
+            usage=usage,
+            fidelity=Fidelity.TOTALS,
+        )
         seen: CallSeen = talk.answer([], known)
         yield seen
     if talk is not None:
         yield Described(title=f"{len(asked)} requests to a local server")
+
+
+def _requests(text: str) -> Iterator[re.Match[str]]:
+    """Where each request begins: with the line that says that it runs, or the answer of one for which none does."""
+    runs = False
+    every = [*_ASKED.finditer(text), *_ANSWERED.finditer(text)]
+    for found in sorted(every, key=lambda match: match.start()):
+        if found.re is _ASKED or not runs:
+            yield found
+        runs = found.re is _ASKED
 
 
 reader = whole_reader(_parse)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
@@ -188,7 +189,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         if found is not None and found.ahead is not None and self._figures is not None:
             window, rows = found.ahead.window, [row.phase for row in self._figures.phases]
             fits = feasible(found.ahead.outlook, rows, window.usable, window.window or window.limit)
-            self._words.report = found.with_feasible(fits)
+            self._words.report = replace(found, feasible=fits)
         self._words.redraw()
         if self._words_alone:
             self._arrange()

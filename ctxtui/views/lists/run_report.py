@@ -64,6 +64,11 @@ def project_lines(report: RunFigures) -> Iterator[list[Span]]:
     near = numbers.interval(project.tokens, project.tokens - project.half, project.tokens + project.half)
     yield _row("in all", project.tokens, near, "tokens of text", "bold")
     yield []
+    memory = dict(report.budget.wants).get("memory", 0)
+    free = max(1, report.budget.available - memory)
+    after = f" that memory leaves of {report.budget.available:,}" if memory else " available"
+    share = numbers.share(files.budget / free, 0)
+    yield _row("room", files.budget, "", f"for files: {share} of the {free:,}{after}, by the setting files_share")
     yield [Span("strategy  ", "dim"), Span(files.strategy, "bold"), Span(f": {files.reason}")]
     for why, form, number, tokens in groups(files):
         yield _row(f"  {why}", tokens, "", f"{number:,} {form}")

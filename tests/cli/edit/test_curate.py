@@ -13,6 +13,7 @@ from ctxtui.offline.anthropic import validate
 from tests.cases import codex_current
 from tests.cli.conftest import Run
 from tests.curation.price.test_price_tag import long_talk
+from tests.transcripts.formats.test_job_folder import job_with_history
 
 
 @pytest.fixture
@@ -134,3 +135,11 @@ def test_a_rollout_goes_into_the_folder_of_the_day(ctxtui: Run, tmp_path: Path) 
     plain.mkdir()
     ctxtui("curate", source, "--to", "codex", "-o", plain)
     assert [one.parent for one in plain.rglob("rollout-*.jsonl")] == [plain]
+
+
+def test_old_rounds_of_a_job_s_prompt_give_way_to_facts(ctxtui: Run, tmp_path: Path) -> None:
+    folder = job_with_history(tmp_path / "job-7", 9, "rounds", "=== Previous Work ===")
+    ran = ctxtui("curate", folder, "--policy", "keep_rounds")
+    sent = json.dumps(json.loads(ran.out)["messages"])
+    assert "keep_rounds 1" in ran.err and "Round 6: read" in sent and "Round 5: read" not in sent
+    assert "rounds 1-5" in sent and "pkg/p5.go" in sent and "Task: count the doors" in sent

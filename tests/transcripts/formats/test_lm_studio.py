@@ -63,3 +63,16 @@ def test_any_chunking_and_any_cut() -> None:
 def test_a_log_without_bodies_has_no_calls() -> None:
     session = read(LOG.split("\n")[0].encode(), NAME)
     assert not session.calls
+
+
+def test_an_answer_of_the_responses_api_is_the_request_s() -> None:
+    asked = json.dumps({"model": "qwen", "input": "Which colour?"}, indent=2)
+    answer = {"id": "resp_1", "object": "response", "model": "qwen", "status": "completed",
+              "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Red"}]}],
+              "usage": {"input_tokens": 31, "output_tokens": 12, "total_tokens": 43}}  # fmt: skip
+    log = f"""[2026-01-01 10:00:02][DEBUG] Received request: POST to /v1/responses with body {asked}
+[2026-01-01 10:00:02][INFO][qwen] Generating synchronous v1/responses response...
+[2026-01-01 10:00:03][INFO][qwen] Generated synchronous v1/responses response: {json.dumps(answer, indent=2)}
+"""
+    (call,) = calls(read(log.encode(), NAME))
+    assert call.usage and (call.usage.input, call.usage.output) == (31, 12)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.formats import lm_studio, lm_studio_counts
@@ -39,3 +42,31 @@ def test_a_log_with_bodies_is_read_as_before() -> None:
     body = b'[2025-10-30 04:33:34][DEBUG] Received request: POST to /v1/chat/completions with body  {"model": "m"}\n'
     assert not lm_studio_counts.sniff(body + LOG, "a.log") and lm_studio.sniff(body + LOG, "a.log")
     assert lm_studio_counts.sniff(LOG, "a.log") > 0.9
+
+
+def answer(id_: str, before: str | None, given: int, cached: int | None = None) -> str:
+    details = {} if cached is None else {"input_tokens_details": {"cached_tokens": cached}}
+    told = {"id": id_, "object": "response", "model": "tiny/tiny-2b", "previous_response_id": before,
+            "output": [{"type": "message", "id": "msg_9", "content": [{"type": "output_text", "text": "Green."}]}],
+            "usage": {"input_tokens": given, "output_tokens": 9, "total_tokens": given + 9, **details}}  # fmt: skip
+    return json.dumps(told, indent=2)
+
+
+@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize("way", ["synchronous", "streaming"])
+def test_answers_of_the_responses_api_name_what_they_go_on_from(tmp_path: Path, runs: bool, way: str) -> None:
+    asked = [("resp_a", None, 40), ("resp_x", None, 7), ("resp_b", "resp_a", 95), ("resp_c", "resp_b", 130)]
+    text = ""
+    for n, (id_, before, given) in enumerate(asked):
+        head = f"[2026-02-03 04:05:{10 + n}][INFO][tiny/tiny-2b]"
+        text += f"{head} Generating {way} v1/responses response...\n"
+        text += f"{head} Running chat completion on conversation with 1 messages.\n" if runs else ""
+        text += f"{head} Generated {way} v1/responses response: {answer(id_, before, given, given // 5)}\n"
+    path = tmp_path / "server.log"
+    path.write_text(text)
+    session = load(path).session
+    told = {id_: [c.usage.input for c in session.thread_calls(id_) if c.usage] for id_ in session.threads}
+    assert told == {"main": [40, 95, 130], "conversation-2": [7]}
+    first, *_ = session.calls.values()
+    assert first.model == "tiny/tiny-2b" and first.usage and (first.usage.cache_read, first.usage.output) == (8, 9)
+    assert (first.started is not None) == runs and first.ended is not None

@@ -95,7 +95,6 @@ class ClaudeCodeReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the bytes so far, else which subagents' files are missing."""
         if self._stream.tail is not None:
             return None if self._foreign else self._named(self._stream.tail)
         return None if self._agent else self._state.threads.lacking()
@@ -111,19 +110,16 @@ class ClaudeCodeReader:
         return self._state.silent
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
         if self._foreign:
             return []
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        """Take a last record without its line end; then what the client counts beside its calls."""
         events = [*self._take(self._stream.settle()), *self._state.told()]
         # What is beside the records is told once all files are read: the session's own settles last.
         return events if self._agent else [*events, *self._state.side_calls()]
 
     def part(self, name: str) -> Reader:
-        """The reader for the companion file `name`, a subagent's."""
         if is_body_name(name):
             raise NeedsContexts("bodies of requests")
         return ClaudeCodeReader(self._state.tree, self._state, agent_of(name), name)

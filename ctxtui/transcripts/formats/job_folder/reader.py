@@ -6,25 +6,21 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from msgspec.structs import replace
-
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.core.usage import Usage
+from ctxtui.transcripts.formats.job_folder import turns as turn_logs
+from ctxtui.transcripts.formats.job_folder.prompt import told_apart
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.chat_messages import more, spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import count, listed, moment, money, obj, word
+from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.transcripts.kit.readers import JOB, json_reader
 
 NAME: Final = "job folder"
 _FILE: Final = re.compile(r"(\d+)-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
 _ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
-_INPUT: Final = ("input_tokens", "input", "prompt_tokens")
-_OUTPUT: Final = ("output_tokens", "output", "completion_tokens")
-_CACHED: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -36,7 +32,7 @@ def sniff(head: bytes, name: str) -> float:
     # An API's answer or request has figures like these, too.
     if turn.keys() & {"messages", "content", "choices", "role", "type", "object", "requests", "events"}:
         return 0.0
-    return 0.8 if _figures(turn) and (turn.keys() & {"turn", "turn_id"} or name.startswith("turn")) else 0.0
+    return 0.8 if turn_logs.is_turn(turn, name) else 0.0
 
 
 def take(value: Json, tree: Tree) -> Iterator[Event]:
@@ -64,6 +60,7 @@ class _Job:
         self._asked: list[str] = []
         """Ids of the last response's calls."""
         self._prompted = False
+        self._answers: list[str] = []
 
     def file(self, found: dict[str, Json]) -> Iterator[Event]:
         """The next file."""
@@ -75,12 +72,14 @@ class _Job:
         elif named[2] == "prompt":
             # Each prompt is the whole of what the model read then.
             self._talk.head = 0
-            self._talk.say(spoken("user", word(value)))
+            for message in told_apart(word(value), self._answers):
+                self._talk.say(message)
             self._prompted = True
         elif named[2] == "response":
             if not self._prompted:
                 yield Skipped(1, f"{word(found.get('name'))}: its prompt is missing")
             yield self._talk.answer(spoken("assistant", word(value)), self._known())
+            self._answers.append(word(value))
             self._prompted, self._asked = False, []
         elif named[2] == "tool-calls":
             parts = [_call(one, n) for n, one in enumerate(_objects(value))]
@@ -94,46 +93,15 @@ class _Job:
 
     def _known(self) -> Call:
         """What the log of the turn says of the next call."""
-        return _call_of(self._turns[self._talk.calls]) if self._talk.calls < len(self._turns) else Call("", "")
+        return turn_logs.call_of(self._turns[self._talk.calls]) if self._talk.calls < len(self._turns) else Call("", "")
 
     def end(self) -> Iterator[Event]:
-        """Turns of which nothing but figures is there, and how things stand."""
+        """Turns without a response of their own in the folder, and how things stand."""
+        turns = turn_logs.Turns(self._talk)
         for turn in self._turns[self._talk.calls :]:
-            if _figures(turn):
-                yield self._talk.answer([], replace(_call_of(turn), fidelity=Fidelity.TOTALS))
-            else:
-                yield Skipped(1, "a turn's log without tokens")
+            yield from turns.take(turn)
         yield self._talk.tip()
         yield Described(title=self._talk.title)
-
-
-def _figures(turn: dict[str, Json]) -> dict[str, Json]:
-    """The tokens of a turn: beside its other members, or in ``usage``; empty where there are none."""
-    for found in (obj(turn.get("usage")), obj(turn.get("token_usage")), turn):
-        if found.keys() & set(_INPUT) and found.keys() & set(_OUTPUT):
-            return found
-    return {}
-
-
-def _call_of(turn: dict[str, Json]) -> Call:
-    found = _figures(turn)
-    usage = None
-    if found:
-        whole = next((count(found[key]) for key in _INPUT if key in found), 0)
-        read, written = (count(found.get(key)) for key in _CACHED)
-        # The total, by their document; where the cache alone is more, it is the provider's own count beside it.
-        fresh = whole - read - written if whole >= read + written else whole
-        output = next((count(found[key]) for key in _OUTPUT if key in found), 0)
-        usage = Usage(
-            fresh=fresh,
-            cache_read=read,
-            write_5m=written,
-            output=output,
-            has_cache=bool(found.keys() & set(_CACHED)),
-            cost=money(turn.get("cost_usd")),
-        )
-    when = next((moment(turn[key]) for key in ("timestamp", "time") if key in turn), None)
-    return Call("", "", provider=word(turn.get("provider")), model=word(turn.get("model")), ended=when, usage=usage)
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:

@@ -1,0 +1,134 @@
+"""A job's prompt told apart: its task, its files, the rounds of its history, and what it asks for at the end.
+
+Such a prompt is one text; its headings (``=== ... ===``) and the lines that open a round say what is what. A round is
+given as an answer with its calls and their results, so that it can be looked at, and curated, as any other round.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from ctxtui.core.block import Item
+from ctxtui.core.canonical import Json
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.fields import obj, word
+
+_HEADING: Final = re.compile(r"^(={2,6}|-{3,6}) (?P<title>\S[^\n]*?) \1[ \t]*$", re.MULTILINE)
+_HISTORY: Final = re.compile(r"previous|earlier|recent|history|so far|rounds?\b|steps?\b|work log", re.IGNORECASE)
+_SUMMARY: Final = re.compile(r"summary|facts", re.IGNORECASE)
+_FILE: Final = re.compile(r"\d+-(prompt|response|tool-calls|tool-results)\.\w+\Z")
+_ROUND: Final = re.compile(
+    r"^(?:#{1,6} |\*\*|\[)?(?:round|step|iteration|turn|attempt)[ #]{1,2}\d+\b(?P<rest>[^\n]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NAMES: Final = re.compile(r"[A-Za-z_][\w.-]*")
+_LEAST: Final = 20
+"""Characters from which an answer is known again."""
+_CLOSING: Final = re.compile(r"\n[ \t]*\n(?=[^\s=#{\[<`-][^\n]*[?.:!](?:\s|$))")
+
+
+def told_apart(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
+    """The messages of a prompt: one where it has no history. `answers` are the job's responses so far, which a history
+    may repeat word for word."""
+    messages: list[list[Item]] = []
+    parts: list[Json] = []
+    for number, (is_round, piece) in enumerate(_pieces(text, answers)):
+        if not is_round:
+            parts.append(piece)
+            continue
+        if parts:
+            messages.append(spoken("user", *parts))
+            parts = []
+        messages += _round(piece, number)
+    return [*messages, *([spoken("user", *parts)] if parts or not messages else [])]
+
+
+def _pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
+    """(whether it is a round, its text) of each piece; together they are the prompt."""
+    heads = list(_HEADING.finditer(text))
+    starts = sorted({0, *(head.start() for head in heads)})
+    titles = {head.start(): head["title"] for head in heads}
+    for start, stop in zip(starts, [*starts[1:], len(text)], strict=True):
+        title, section = titles.get(start, ""), text[start:stop]
+        saved = _FILE.search(title)
+        if saved:
+            yield saved[1] == "response", section
+        elif _HISTORY.search(title) and not _SUMMARY.search(title):
+            yield from _rounds(section, answers, is_last=stop == len(text))
+        elif section:
+            yield False, section
+
+
+def _rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[tuple[bool, str]]:
+    """The rounds of a section with history; what the prompt asks for at its end is none of the last round."""
+    if not _ROUND.search(section):
+        yield from _answers(section, answers)
+        return
+    found = [match.start() for match in _ROUND.finditer(section)]
+    closing = len(section)
+    if is_last:
+        closing = max((match.end() for match in _CLOSING.finditer(section, found[-1])), default=closing)
+    edges = [*found, closing]
+    if edges[0]:
+        yield False, section[: edges[0]]
+    for start, stop in pairwise(edges):
+        yield True, section[start:stop]
+    if closing < len(section):
+        yield False, section[closing:]
+
+
+def _answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
+    """A section without lines that open rounds, told apart by the answers that it repeats."""
+    at = 0
+    for answer in answers:
+        start = section.find(answer, at) if len(answer) >= _LEAST else -1
+        if start >= 0:
+            if start > at:
+                yield False, section[at:start]
+            at = start + len(answer)
+            yield True, answer
+    if at < len(section):
+        yield False, section[at:]
+
+
+def _round(text: str, number: int) -> list[list[Item]]:
+    """A round as an answer and what came of its calls."""
+    lines = text.splitlines(keepends=True)
+    calls: list[dict[str, Json]] = []
+    end = 1
+    for n, line in enumerate(lines):
+        one = _call(line)
+        if one is not None:
+            calls.append(one)
+            end = n + 1
+    said = [line for n, line in enumerate(lines[:end]) if n == 0 or _call(line) is None]
+    head = _ROUND.match(text)
+    if not calls and head is None:
+        return [spoken("assistant", text)]
+    if not calls and head is not None:
+        names = _NAMES.findall(head["rest"].lstrip(" :.*]-")) if ":" in head["rest"][:3] else []
+        calls = [{"name": name, "input": {}} for name in names[:4]] or [{"name": "round", "input": {}}]
+    made: list[Json] = [{"type": "tool_use", "id": f"round_{number}_{n}", **one} for n, one in enumerate(calls)]
+    results: list[Json] = [
+        {"type": "tool_result", "tool_use_id": f"round_{number}_{n}", "content": rest}
+        for n, rest in enumerate([*[""] * (len(calls) - 1), "".join(lines[end:])])
+    ]
+    return [spoken("assistant", "".join(said), *made), spoken("user", *results)]
+
+
+def _call(line: str) -> dict[str, Json] | None:
+    """The call that a line of JSON is; None for any other line."""
+    if not line.lstrip().startswith("{"):
+        return None
+    try:
+        value: Json = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    one = obj(value)
+    name = word(one.get("tool")) or word(one.get("name")) or word(one.get("tool_name"))
+    given = next((one[key] for key in ("args", "arguments", "input", "parameters") if key in one), None)
+    return {"name": name, "input": obj(given)} if name and given is not None else None

@@ -1,0 +1,143 @@
+"""The log of one turn of an agent that looks at a screen (LLuMa's): what it saw, thought and did, and the tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from ctxtui.core.block import Item
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.session import Event, Happened, Skipped
+from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import count, listed, moment, money, obj, one_line, word
+
+_INPUT: Final = ("input_tokens", "input", "prompt_tokens")
+_OUTPUT: Final = ("output_tokens", "output", "completion_tokens")
+_CACHED: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
+_SEEN: Final = ("vision", "observation", "screen", "perception")
+_THOUGHT: Final = ("thinking", "thoughts")
+_SAID: Final = ("reasoning", "text", "message", "reply")
+_DID: Final = ("memory_actions", "memory_action", "actions", "tool_calls", "input_action", "input_actions", "action")
+_KEPT: Final = 9
+"""Turns in front of a turn's own: the program keeps twenty messages."""
+
+
+def figures(turn: dict[str, Json]) -> dict[str, Json]:
+    """The tokens of a turn: beside its other members, in ``usage``, or in what it tells of its agent; empty where there
+    are none."""
+    for holder in (turn, _agent(turn)):
+        for found in (obj(holder.get("usage")), obj(holder.get("token_usage")), holder):
+            if found.keys() & set(_INPUT) and found.keys() & set(_OUTPUT):
+                return found
+    return {}
+
+
+def is_turn(turn: dict[str, Json], name: str = "") -> bool:
+    """Whether `turn` is such a log: it is numbered, and tells tokens or what was done."""
+    numbered = bool(turn.keys() & {"turn", "turn_id"}) or name.startswith("turn")
+    return numbered and bool(figures(turn) or (_agent(turn) and _parts(_agent(turn))))
+
+
+def call_of(turn: dict[str, Json]) -> Call:
+    """What a turn's log says of its call."""
+    found, agent = figures(turn), _agent(turn)
+    usage = None
+    if found:
+        whole = next((count(found[key]) for key in _INPUT if key in found), 0)
+        read, written = (count(found.get(key)) for key in _CACHED)
+        # The total, by their document; where the cache alone is more, it is the provider's own count beside it.
+        fresh = whole - read - written if whole >= read + written else whole
+        output = next((count(found[key]) for key in _OUTPUT if key in found), 0)
+        usage = Usage(
+            fresh=fresh,
+            cache_read=read,
+            write_5m=written,
+            output=output,
+            has_cache=bool(found.keys() & set(_CACHED)),
+            cost=money(turn.get("cost_usd")),
+        )
+    when = next((moment(turn[key]) for key in ("timestamp", "time") if key in turn), None)
+    model = word(turn.get("model")) or word(agent.get("model"))
+    return Call("", "", provider=word(turn.get("provider")), model=model, ended=when, usage=usage)
+
+
+class Turns:
+    """The turns of a run, told one by one into `talk`. Where tokens are told a context goes on with the last turns, as
+    the program's does since it tells them; before, each turn was a request of its own."""
+
+    def __init__(self, talk: Dialogue) -> None:
+        self._talk = talk
+        self._before: list[list[list[Item]]] = []
+        """The messages of each turn so far: what was seen, the answer, what came of it."""
+
+    def take(self, turn: dict[str, Json]) -> Iterator[Event]:
+        """The next turn."""
+        agent, known = _agent(turn), call_of(turn)
+        parts = _parts(agent)
+        if not parts and known.usage is not None:
+            yield self._talk.answer([], replace(known, fidelity=Fidelity.TOTALS))
+        elif not parts:
+            yield _without_call(turn)
+        else:
+            seen, answer = spoken("user", _screen(turn)), spoken("assistant", *parts)
+            self._talk.head = 0
+            for messages in self._before[-_KEPT:] if known.usage is not None else ():
+                for message in messages:
+                    self._talk.say(message)
+            self._talk.say(seen)
+            results = list(_results(turn, parts))
+            self._before.append([seen, answer, *([spoken("user", *results)] if results else [])])
+            yield self._talk.answer(answer, known)
+
+
+def _agent(turn: dict[str, Json]) -> dict[str, Json]:
+    """What a turn's log tells of the model: the member that holds its usage or its action."""
+    named = [obj(turn.get(name)) for name in ("agent", "llm", "model", "response", "decision")]
+    return next((one for one in named if one.keys() & {"usage", "token_usage", *_THOUGHT, *_SAID, *_DID}), {})
+
+
+def _screen(turn: dict[str, Json]) -> str:
+    """The turn's own message: its name and time, and what was seen, as JSON."""
+    head = [text_of(turn[key]) if not isinstance(turn[key], str) else word(turn[key]) for key in
+            ("turn_id", "turn", "timestamp", "time") if key in turn]  # fmt: skip
+    seen = next((turn[name] for name in _SEEN if turn.get(name) is not None), None)
+    return " ".join(head) + (f"\n{text_of(seen)}\n" if seen is not None else "")
+
+
+def _parts(agent: dict[str, Json]) -> list[Json]:
+    """The parts of the answer: thinking, words, calls."""
+    made: list[Json] = []
+    made += [{"type": "thinking", "thinking": said} for key in _THOUGHT if (said := word(agent.get(key)))]
+    made += [said for key in _SAID if (said := word(agent.get(key)))]
+    done = [obj(one) for key in _DID for one in (listed(agent.get(key)) or [agent.get(key)]) if obj(one)]
+    for number, one in enumerate(done):
+        name = word(one.get("name")) or word(one.get("tool")) or word(one.get("type"))
+        given = one.get("arguments", one.get("args", {k: v for k, v in one.items() if k not in ("name", "tool")}))
+        input_: Json = given if isinstance(given, dict) else {"value": given}
+        made.append({"type": "tool_use", "id": f"call_{number}", "name": name, "input": input_})
+    return made
+
+
+def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Json]]:
+    """What came of a turn's calls; the next turn's message brings it."""
+    calls = [word(obj(part)["id"]) for part in parts if obj(part).get("type") == "tool_use"]
+    told = listed(_agent(turn).get("execution_results"))
+    for number, id_ in enumerate(calls):
+        said = told[number] if number < len(told) else turn.get("input_execution", "") if id_ == calls[-1] else ""
+        text = said if isinstance(said, str) else text_of(said)
+        yield {"type": "tool_result", "tool_use_id": id_, "content": text}
+
+
+def _without_call(turn: dict[str, Json]) -> Event:
+    name = word(turn.get("turn_id")) or "a turn"
+    error = obj(turn.get("error"))
+    if error:
+        return Happened("api error" if error.get("type") == "agent" else "error", one_line(text_of(error)))
+    if "failsafe" in turn:
+        return Happened("no call", f"{name}: {one_line(text_of(turn['failsafe']))}")
+    return Skipped(1, "a turn's log without tokens")
