@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
@@ -26,16 +26,9 @@ SYSTEM: Final = (
 )
 
 
-class Opening(NamedTuple):
-    """The system prompt, and the definitions of the tools in Anthropic's form."""
-
-    system: str
-    tools: tuple[Json, ...]
-
-
-def opening(own: Sequence[Tool] = ()) -> Opening:
-    """What a new chat begins with; `own` are tools of this chat besides."""
-    return Opening(SYSTEM, tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND)))
+def tool_definitions(own: Sequence[Tool] = ()) -> tuple[Json, ...]:
+    """The tools of a new chat in Anthropic's form; `own` are tools of this chat besides."""
+    return tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND))
 
 
 class OwnParts(Struct):
