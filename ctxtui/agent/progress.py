@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.planned_write import Planned
+from ctxtui.agent.tools.tool import Planned
 from ctxtui.core.call import Call
 from ctxtui.wire.stream import Delta
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from ctxtui.agent import events, progress
 from ctxtui.agent.conversation import Conversation, Draft
 from ctxtui.agent.exchange import AnswerReader
-from ctxtui.agent.tools.planned_write import Planned
+from ctxtui.agent.tools.tool import Planned
 from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.wire.registry import DIALECTS

@@ -8,16 +8,77 @@ import os
 import socket
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, cast
 
 from ctxtui.attach.gate import Gate, WaitingRequest
 from ctxtui.attach.outgoing import CONNECT, connect
 from ctxtui.attach.passage import Passage
 from ctxtui.attach.peer import is_let_in, user_of
-from ctxtui.attach.provider_connection import ProviderConnection
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
 from ctxtui.wire.bounds import MAX_UNSENT
+
+
+class ProviderConnection(asyncio.Protocol):
+    """The connection to a provider, for its `user`."""
+
+    def __init__(self, upstream: Upstream, user: Connection) -> None:
+        self.upstream = upstream
+        self.transport: asyncio.Transport | None = None
+        self.user = user
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It is open."""
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(MAX_UNSENT)
+
+    def data_received(self, data: bytes) -> None:
+        """It says something."""
+        self.user.provider_data(data)
+
+    def eof_received(self) -> bool:
+        """It says nothing more, and is closed."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is at its end."""
+        self.user.provider_lost(self, exc is not None)
+
+    def pause_writing(self) -> None:
+        """It takes no more for now."""
+        self.user.hold_back(True)
+
+    def resume_writing(self) -> None:
+        """It takes more again."""
+        self.user.hold_back(False)
+
+    def say(self, data: bytes) -> None:
+        """Pass bytes on to it."""
+        if self.transport is not None:
+            self.transport.write(data)
+
+    def close(self) -> None:
+        """End it, once what was passed on has left."""
+        if self.transport is not None:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """End it at once."""
+        if self.transport is not None:
+            self.transport.abort()
+
+    def pause(self) -> None:
+        """Let the provider wait."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+
+    def resume(self) -> None:
+        """Hear the provider again."""
+        with suppress(RuntimeError):
+            if self.transport is not None and not self.transport.is_closing():
+                self.transport.resume_reading()
+
 
 _LOOK: Final = 1.0
 """Seconds between looks whether a client that says nothing more still waits for its answer."""

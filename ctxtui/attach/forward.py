@@ -19,11 +19,10 @@ from msgspec import Struct, field
 from ctxtui.attach import http1
 from ctxtui.attach.connection import Connection
 from ctxtui.attach.gate import Gate
-from ctxtui.attach.http1 import Head
+from ctxtui.attach.http1 import Head, refusal
 from ctxtui.attach.local_ca import LocalAuthority
 from ctxtui.attach.news import ExchangeEvent
 from ctxtui.attach.outgoing import CONNECT, connect_raw
-from ctxtui.attach.refusal import refusal
 from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream

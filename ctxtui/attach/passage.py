@@ -13,12 +13,10 @@ from ctxtui.attach import http1
 from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, takes_chunks
 from ctxtui.attach.exchange import CUT, GONE, Exchange
 from ctxtui.attach.gate import RequestVerdict
-from ctxtui.attach.http1 import Head
+from ctxtui.attach.http1 import Head, refusal
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEvent
-from ctxtui.attach.refusal import refusal
-from ctxtui.attach.route import Route
+from ctxtui.attach.route import ONLY_HERE, Route, stranger
 from ctxtui.attach.socket_passage import SocketPassage
-from ctxtui.attach.visitors import ONLY_HERE, stranger
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_EARLY_HEADS, MAX_READ_AHEAD
 

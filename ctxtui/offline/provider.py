@@ -15,6 +15,7 @@ from msgspec import field as struct_field
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
+from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import ScriptTask
 from ctxtui.offline.exchange import KeptResponse
 from ctxtui.offline.model import Manner, answer
@@ -139,6 +140,7 @@ class Provider:
     ledger: UsageLedger = field(default_factory=UsageLedger)
     kept: dict[str, KeptResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
+    threads: MessageThreads = field(default_factory=MessageThreads)
     ahead: float = 0.0
     names: IdMaker = field(init=False)
 

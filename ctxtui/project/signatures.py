@@ -93,15 +93,9 @@ C: Final = CodeGrammar(
 )
 
 GRAMMARS: Final[dict[str, CodeGrammar]] = {
-    ".py": PYTHON,
-    ".pyi": PYTHON,
-    ".js": JAVASCRIPT,
-    ".mjs": JAVASCRIPT,
-    ".cjs": JAVASCRIPT,
-    ".jsx": JAVASCRIPT,
-    ".ts": TYPESCRIPT,
-    ".mts": TYPESCRIPT,
-    ".cts": TYPESCRIPT,
+    **dict.fromkeys((".py", ".pyi"), PYTHON),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), JAVASCRIPT),
+    **dict.fromkeys((".ts", ".mts", ".cts"), TYPESCRIPT),
     ".tsx": TSX,
     ".go": GO,
     ".rs": RUST,
@@ -216,14 +210,8 @@ _DECLARES: Final = re.compile(
     r"impl|extension|CREATE|create|ALTER|service|rpc|message)\b.*"
 )
 _FORMS: Final = {
-    ".md": _HEADING,
-    ".rst": _HEADING,
-    ".markdown": _HEADING,
-    ".toml": _SECTION,
-    ".ini": _SECTION,
-    ".cfg": _SECTION,
-    ".yaml": _SECTION,
-    ".yml": _SECTION,
+    **dict.fromkeys((".md", ".rst", ".markdown"), _HEADING),
+    **dict.fromkeys((".toml", ".ini", ".cfg", ".yaml", ".yml"), _SECTION),
     ".json": _KEY,
 }
 

@@ -32,7 +32,7 @@ from ctxtui.core.session import (
 )
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less, newest_quotas
-from ctxtui.transcripts.reader import Reader
+from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import marks_json, marks_of
 
 UNANSWERED: Final = "unanswered"
@@ -493,10 +493,7 @@ def changes(old: Session, new: Session) -> list[Event]:
     return [*events, *(now - Counter[Event]([*old.skipped, *old.happenings, *old.outcomes, *old.quotas])).elements()]
 
 
-Tell = Callable[[list[Event]], list[Event]]
-
-
-class JoinedReader:
+class JoinedReader(Reader):
     """Reads the file that was opened with `main`, and joins what companion files of the other record say.
 
     `beside` makes the reader of such a file on the tree `apart` (None: the file belongs to the record of `main`), and
@@ -524,15 +521,12 @@ class JoinedReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the main file."""
         return self.main.tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes, as the main file alone has them until `settle`."""
         return self._tell(self.main.feed(data))
 
     def settle(self) -> list[Event]:
-        """How things stand at the end, joined with what lies beside it."""
         if not self._begun:
             return self._tell(self.main.settle())
         self._first.fold(self.main.settle())
@@ -542,12 +536,11 @@ class JoinedReader:
         return changes(before, joined)
 
     def part(self, name: str) -> Reader:
-        """The reader of a companion file, of either record."""
         other = self._beside(name)
         if other is None:
-            return _Part(self.main.part(name), self._tell)
+            return ChangedReader(self.main.part(name), self._tell)
         self._begun = True
-        return _Part(other, self._hold)
+        return ChangedReader(other, self._hold)
 
     def _tell(self, events: list[Event]) -> list[Event]:
         self._first.fold(events)
@@ -557,27 +550,3 @@ class JoinedReader:
     def _hold(self, events: list[Event]) -> list[Event]:
         self._other.fold(events)
         return []
-
-
-class _Part(Struct, frozen=True):
-    """Reads a companion file; `tell` gives what is told of its events at once."""
-
-    reader: Reader
-    tell: Tell
-
-    @property
-    def tail(self) -> Skipped | None:
-        """What is still incomplete at its end."""
-        return self.reader.tail
-
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that `data` completes."""
-        return self.tell(self.reader.feed(data))
-
-    def settle(self) -> list[Event]:
-        """The events at the end of the bytes so far."""
-        return self.tell(self.reader.settle())
-
-    def part(self, name: str) -> Reader:
-        """No companions of its own."""
-        return self.reader.part(name)

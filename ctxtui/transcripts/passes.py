@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from ctxtui.core.call import COPIED_BY, Call, Fidelity
-from ctxtui.core.session import MAIN, CallSeen, Event, Skipped, ThreadSeen
+from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.tokens.models import plain_id
-from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.usage import further_passes, pass_id
 
 LABEL = "passes of other models"
@@ -17,30 +14,8 @@ _TERMS = ("service_tier", "inference_geo", COPIED_BY)
 """What of `Call.extra` holds for every pass of an answer."""
 
 
-class PassReader(Struct, frozen=True):
-    """A reader that also tells of the passes of other models."""
-
-    reader: Reader
-
-    @property
-    def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the bytes so far."""
-        return self.reader.tail
-
-    def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
-        return _with_passes(self.reader.feed(data))
-
-    def settle(self) -> list[Event]:
-        """The events at the end of the bytes so far."""
-        return _with_passes(self.reader.settle())
-
-    def part(self, name: str) -> Reader:
-        """The reader for the companion file `name`."""
-        return PassReader(self.reader.part(name))
-
-
-def _with_passes(events: list[Event]) -> list[Event]:
+def with_passes(events: list[Event]) -> list[Event]:
+    """`events` with those of the passes of other models in the answers that they tell of."""
     return [told for event in events for told in (event, *_passes(event))]
 
 

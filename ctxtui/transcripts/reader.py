@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from ctxtui.core.session import Event, Skipped
@@ -21,6 +22,7 @@ class Reader(Protocol):
     @property
     def tail(self) -> Skipped | None:
         """What is still incomplete at the end of the bytes so far (a cut last line), None if nothing is."""
+        return None
 
     def feed(self, data: bytes) -> list[Event]:
         """The events of the records that `data` completes. Slices of at most 1 MB keep an event loop alive."""
@@ -34,5 +36,36 @@ class Reader(Protocol):
     def part(self, name: str) -> Reader:
         """The reader for companion file `name`: own bytes and line numbers, same tree and session.
 
-        A file whose content belongs to another session emits nothing.
+        A file whose content belongs to another session emits nothing, nor does one of a format without companions.
         """
+        return NoReader()
+
+
+class NoReader(Reader):
+    """Takes a file that is no part of any session."""
+
+    def feed(self, data: bytes) -> list[Event]:
+        return []
+
+    def settle(self) -> list[Event]:
+        return []
+
+
+class ChangedReader(Reader):
+    """Tells of `reader` and its companions what `change` makes of their events."""
+
+    def __init__(self, reader: Reader, change: Callable[[list[Event]], list[Event]]) -> None:
+        self.reader, self._change = reader, change
+
+    @property
+    def tail(self) -> Skipped | None:
+        return self.reader.tail
+
+    def feed(self, data: bytes) -> list[Event]:
+        return self._change(self.reader.feed(data))
+
+    def settle(self) -> list[Event]:
+        return self._change(self.reader.settle())
+
+    def part(self, name: str) -> Reader:
+        return ChangedReader(self.reader.part(name), self._change)

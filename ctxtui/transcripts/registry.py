@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.reader import Reader
+from ctxtui.transcripts.reader import ChangedReader, Reader
 
 
 class Format(Struct, frozen=True):
@@ -55,9 +55,9 @@ def _module(name: str) -> Any:
 
 def _with_passes(reader: Reader) -> Reader:
     # Imported here, as formats are: nothing of it is needed to tell them apart.
-    from ctxtui.transcripts.passes import PassReader
+    from ctxtui.transcripts.passes import with_passes
 
-    return PassReader(reader)
+    return ChangedReader(reader, with_passes)
 
 
 def _format(

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from ctxtui.attach.news import AnswerBegun, AnswerBytes, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
-from ctxtui.attach.recorder import Recorder
+from ctxtui.attach.recorder import Recorder, Tapes
 from ctxtui.attach.run import RecordedRun
-from ctxtui.attach.tapes import Tapes
 
 PATIENCE = 60.0
 KEY = "sk-ant-api03-" + "k1e2y3" * 8
@@ -78,7 +77,7 @@ def test_the_file_is_the_same_whoever_makes_its_lines(
 
 def test_a_disk_that_hangs_lets_nobody_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hangs, goes_on, real = threading.Event(), threading.Event(), os.write
-    monkeypatch.setattr("ctxtui.attach.tapes._ROOM", 3_000)
+    monkeypatch.setattr("ctxtui.attach.recorder._ROOM", 3_000)
     recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     for news in begun("r.1"):
         recorder.put(news)

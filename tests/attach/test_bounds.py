@@ -15,7 +15,8 @@ import brotli
 import pytest
 import zstandard
 
-from ctxtui.attach import exchange, frames, recorder, tapes
+from ctxtui.attach import exchange, frames
+from ctxtui.attach import recorder as recording
 from ctxtui.attach.early_answer import EarlyAnswer
 from ctxtui.attach.frames import FrameReader, text_frame
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
@@ -23,7 +24,7 @@ from ctxtui.attach.http1 import Head, read_head
 from ctxtui.attach.news import SocketMessage
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.run import RecordedRun
-from ctxtui.attach.socket_context import SocketContext
+from ctxtui.attach.socket_passage import SocketContext
 from ctxtui.core.errors import Malformed
 from ctxtui.services.recordings.open import load
 from ctxtui.wire import bounds
@@ -132,7 +133,7 @@ def requests(size: int) -> dict[str, bytes]:
 async def test_a_large_request_is_passed_on_whole_and_the_record_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, gated: bool
 ) -> None:
-    for module in (exchange, tapes):
+    for module in (exchange, recording):
         monkeypatch.setattr(module, "MAX_BODY", MOST)
     gate = _Asked()
     large, small = requests(200 * MOST)[kind], requests(MOST)[kind]
@@ -172,7 +173,7 @@ def test_an_answer_in_a_stream_that_has_begun_is_bounded() -> None:
 
 
 def test_conversations_of_a_socket_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.attach.socket_context._MAX_KEPT", MOST)
+    monkeypatch.setattr("ctxtui.attach.socket_passage._MAX_KEPT", MOST)
     context = SocketContext()
     for n in range(100):
         context.asked(json.dumps({"type": "response.create", "stream_id": str(n), "input": []}))
@@ -182,7 +183,7 @@ def test_conversations_of_a_socket_are_bounded(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_messages_that_wait_to_be_recorded_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "MAX_UNWRITTEN", MOST)
+    monkeypatch.setattr(recording, "MAX_UNWRITTEN", MOST)
     one = Recorder(RecordedRun(tmp_path, "r", "s"))
     with one._tapes.hand:
         for _ in range(5):

@@ -18,7 +18,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.attach import visitors
+from ctxtui.attach import route
 from ctxtui.attach.exchange import CUT, GONE
 from tests.attach.raw import raw_provider, relayed, talk
 
@@ -203,9 +203,9 @@ async def test_no_provider_is_an_answer_that_says_so(tmp_path: Path) -> None:
         assert got.startswith(b"HTTP/1.1 502 ") and b"cannot be reached" in got
 
 
-@given(st.from_regex(visitors._HERE, fullmatch=True))
+@given(st.from_regex(route._HERE, fullmatch=True))
 def test_a_host_that_is_known_at_once_is_at_home(value: str) -> None:
-    assert not visitors._NO_NAME.intersection(value) and visitors._at_home(f"//{value}")
+    assert not route._NO_NAME.intersection(value) and route._at_home(f"//{value}")
 
 
 @pytest.mark.parametrize(

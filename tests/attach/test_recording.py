@@ -199,7 +199,7 @@ def test_a_disk_that_refuses_is_told_and_nobody_waits(tmp_path: Path, monkeypatc
 def test_a_fault_in_the_recorder_reaches_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(RecordedRun(tmp_path, "r", "talk"))
     with monkeypatch.context() as patched:
-        patched.setattr("ctxtui.attach.tapes.sender_of", lambda headers: 1 / 0)
+        patched.setattr("ctxtui.attach.recorder.sender_of", lambda headers: 1 / 0)
         exchange(recorder.put, "r.1", body("hoi"), b"")
         assert recorder.flush()
     exchange(recorder.put, "r.2", body("hoi"), (STREAM % "msg").encode())
@@ -268,7 +268,7 @@ def test_it_records_after_a_long_silence(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_many_sessions_leave_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.attach.tapes._OPEN_FILES", 3)
+    monkeypatch.setattr("ctxtui.attach.recorder._OPEN_FILES", 3)
     recorder = Recorder(RecordedRun(tmp_path, "r"))
     for n in range(24):
         sent = {"X-Claude-Code-Session-Id": f"sess-{n % 8}", "User-Agent": "claude-cli/2.1.330 (external, cli)"}
@@ -287,7 +287,7 @@ def test_a_killed_thread_costs_what_it_had_in_hand_and_says_so(tmp_path: Path, m
     exchange(recorder.put, "r.1", body("hoi"), (STREAM % "msg_1").encode())
     assert recorder.flush()
     with monkeypatch.context() as patched:
-        patched.setattr("ctxtui.attach.tapes.Tapes.flush", lambda self: sys.exit())
+        patched.setattr("ctxtui.attach.recorder.Tapes.flush", lambda self: sys.exit())
         exchange(recorder.put, "r.2", body("hoi", "ja", "und"), (STREAM % "msg_2").encode())
         recorder._thread.join(60)
     exchange(recorder.put, "r.3", body("hoi", "ja", "und", "so", "dann"), (STREAM % "msg_3").encode())

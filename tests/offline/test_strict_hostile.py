@@ -29,7 +29,10 @@ LEGAL = [
     ("/v1/responses", codex),
     ("/v1/responses", codex_compacted),
 ]
-SAFEGUARDED = {**HEADERS, "anthropic-beta": "dangerous-tool-use-2026-09-03,context-management-2025-06-27"}
+THREADS = {
+    **HEADERS,
+    "anthropic-beta": "message-threads-2026-08-12,dangerous-tool-use-2026-09-03,context-management-2025-06-27",
+}
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -115,11 +118,15 @@ def test_a_frame_with_something_odd_in_it(data: st.DataObject) -> None:
     assert isinstance(got, (Refusal, Reply))
 
 
-@given(safeguards=JSONS)
-def test_any_safeguards(safeguards: Any) -> None:
-    body = json.dumps(anthropic(safeguards=safeguards), default=str).encode()
-    got = serve(DESKS["/v1/messages"], Provider(clock=SetClock()), body, SAFEGUARDED)
-    assert isinstance(got, (Refusal, Reply))
+@given(thread=JSONS, messages=JSONS)
+def test_any_thread(thread: Any, messages: Any) -> None:
+    provider = Provider(clock=SetClock())
+    begun = serve(DESKS["/v1/messages"], provider, json.dumps(anthropic(thread={"type": "create"})).encode(), THREADS)
+    assert isinstance(begun, Reply)
+    going = {"type": "continue", "previous_message_id": begun.body["id"]}
+    for odd in ({"thread": thread}, {"thread": going, "messages": messages}, {"safeguards": messages}):
+        body = json.dumps(anthropic(**odd), default=str).encode()
+        assert isinstance(serve(DESKS["/v1/messages"], provider, body, THREADS), (Refusal, Reply))
 
 
 @given(description=st.text(), members=st.lists(st.text(max_size=20), max_size=5))

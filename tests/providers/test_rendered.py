@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ctxtui.core.errors import NotFound
-from ctxtui.providers.chat_template import rendered
 from ctxtui.providers.endpoint import Endpoint
+from ctxtui.providers.local_servers import rendered
 from tests.providers.served import failing, served
 
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true}'

@@ -8,11 +8,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.planned_write import PlannedWrite
-from ctxtui.agent.tools.read_tools import FIND, GREP, LIST_DIR, READ_FILE
-from ctxtui.agent.tools.recall_tool import NAME as RECALL
-from ctxtui.agent.tools.recall_tool import Known, recall
-from ctxtui.agent.tools.tool import Tool, checked
+from ctxtui.agent.tools.read_tools import FIND, GREP, LIST_DIR, READ_FILE, Known, recall
+from ctxtui.agent.tools.read_tools import NAME as RECALL
+from ctxtui.agent.tools.tool import PlannedWrite, Tool, checked
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.agent.tools.write_tools import EDIT_FILE, WRITE_FILE, carry_out
 from ctxtui.core.errors import CtxtuiError

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.agent.tools.guarded_paths import guard
-from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.read_tools import text_of
-from ctxtui.agent.tools.tool import BadInput, Tool
+from ctxtui.agent.tools.tool import BadInput, PlannedWrite, Tool
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError

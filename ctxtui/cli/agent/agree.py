@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
@@ -30,6 +31,7 @@ from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.lab.variants import policy_named
 from ctxtui.services.members import members
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.resend import agreement_lines
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
@@ -75,23 +77,8 @@ def agree(
     # As the lab reads them: with settings behind the name.
     wanted = [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in policies]
     wanted += [WantedVariant(name=name, model=name) for name in models]
-    asked = AgreeOptions(
-        calls=calls, budget=budget_usd, wanted=tuple(wanted), left_out=leave_out, base_url=base_url, thread=thread
-    )
-    found = agreed(name, asked, config)
+    found = agreed(opened(name, config.settings), config, wanted, calls, budget_usd, leave_out, base_url, thread)
     write_json(agreed_json(found)) if as_json else _print(found, config.settings.glyphs)
-
-
-class AgreeOptions(Struct, frozen=True, kw_only=True, dict=True):
-    """What is asked for: so many `calls` of `thread`, a `budget` in USD, variants, how many of the heaviest blocks are
-    left out one by one, the address of the provider ("": its own)."""
-
-    calls: int
-    budget: float
-    wanted: tuple[WantedVariant, ...] = ()
-    left_out: int = 0
-    base_url: str = ""
-    thread: str = ""
 
 
 class Agreed(Struct, frozen=True, kw_only=True, dict=True):
@@ -110,26 +97,29 @@ class Agreed(Struct, frozen=True, kw_only=True, dict=True):
     """Variants that change nothing of these calls, and were not sent."""
 
 
-def agreed(name: str, asked: AgreeOptions, config: Config) -> Agreed:
-    """Send the sampled calls of a session again. Raises `CtxtuiError`: nothing can be sent again, it could cost more
-    than the budget."""
+def agreed(
+    loaded: Loaded, config: Config, variants: Sequence[WantedVariant], calls: int, budget_usd: float, leave_out: int,
+    base_url: str, thread: str,
+) -> Agreed:  # fmt: skip
+    """Send so many `calls` of a session's `thread` again, also under `variants` and without each of so many of the
+    heaviest blocks, to the provider at `base_url` ("": its own). Raises `CtxtuiError`: nothing can be sent again, it
+    could cost more than the budget."""
     settings = config.settings
-    loaded = opened(name, settings)
-    chosen = choose(loaded.session, asked.thread)
-    numbers = spread(resending.resendable(loaded.session, chosen.thread), asked.calls)
+    chosen = choose(loaded.session, thread)
+    numbers = spread(resending.resendable(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
-    partner = asyncio.run(_partner(call.model or loaded.session.model, asked.base_url, config))
+    partner = asyncio.run(_partner(call.model or loaded.session.model, base_url, config))
     with Working("putting requests together") as work, counter_with_memory(settings) as counter:
         known = account(loaded.session, counter, settings)
-        heavy = resending.heaviest_blocks(known, ChosenCall(chosen.thread, numbers[-1], call), asked.left_out)
+        heavy = resending.heaviest_blocks(known, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
         left_out = [resending.WantedVariant(name=one.name, without=one.digest) for one in heavy]
-        wanted = [*asked.wanted, *left_out]
+        wanted = [*variants, *left_out]
         plan = list(resending.planned(known, counter, settings, partner, chosen.thread, numbers, wanted))
         quote = resending.quote(plan)
         told = "at an unknown price" if quote.usd is None else f"${quote.usd:,.3f} at most"
-        models = " and ".join(dict.fromkeys([partner.model, *(one.model for one in asked.wanted if one.model)]))
+        models = " and ".join(dict.fromkeys([partner.model, *(one.model for one in variants if one.model)]))
         note(f"{quote.requests:,} requests to {models} ({partner.endpoint}): {told}")
-        resending.within(quote, asked.budget)
+        resending.within(quote, budget_usd)
 
         def charge(usage: Usage, model: str) -> float | None:
             cost = price(usage, model, partner.endpoint.name, None, known.table)
@@ -151,7 +141,7 @@ def agreed(name: str, asked: AgreeOptions, config: Config) -> Agreed:
         variants=tuple(one for one in found if one.variant not in weights),
         blocks=tuple(load_bearing(found, weights)),
         weights=weights,
-        idle=tuple(one.name for one in asked.wanted if one.name not in {each.variant for each in plan}),
+        idle=tuple(one.name for one in variants if one.name not in {each.variant for each in plan}),
     )
 
 

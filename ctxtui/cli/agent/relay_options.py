@@ -12,7 +12,7 @@ import click
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note
 from ctxtui.services.attach.hold_rules import HoldRules, rules_of
-from ctxtui.services.attach.otlp_feed import OtlpFeed
+from ctxtui.services.attach.otlp import OtlpFeed
 from ctxtui.services.config.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])

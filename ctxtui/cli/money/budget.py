@@ -18,7 +18,7 @@ from ctxtui.project.budget import PARTS, groups
 from ctxtui.services.agent_tools.agent_tools import wanted_of
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.model_choice import usual_model
-from ctxtui.services.chat.opening import opening
+from ctxtui.services.chat.opening import SYSTEM, tool_definitions
 from ctxtui.services.members import members
 from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
@@ -54,14 +54,14 @@ def budget(
 ) -> None:
     """Lay out a model's window before a run."""
     config = config_of(context)
-    begins, files = opening(), ContextFiles(config, path)
+    files = ContextFiles(config, path)
     kept, name = files.memory_for(task), model or usual_model(config.settings, os.environ)
     plan = RunPlan(
         model=name,
         window=model_window(name, config, hub=True) if hub else None,
         task=task,
-        system=begins.system,
-        tools=tuple(wanted_of(begins.tools, config.settings.tools)),
+        system=SYSTEM,
+        tools=tuple(wanted_of(tool_definitions(), config.settings.tools)),
         takes=dict(_taken(one) for one in takes),
         memory=kept.texts if kept is not None else (),
         apart=files.apart,

@@ -22,6 +22,7 @@ SAMPLING: Final = fields("temperature number >=0 <=1, top_p number >=0 <=1, top_
 BETA: Final = {
     "context_management": ("context-management-", "compact-2026-01-12"),
     "compaction": ("compact-",),
+    "thread": ("message-threads-",),
     "mcp_servers": ("mcp-client-",),
     "fallbacks": ("fallback", "server-side-fallback"),
     "fallback_credit_token": ("fallback",),

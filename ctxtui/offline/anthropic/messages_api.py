@@ -10,6 +10,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import make, of
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, Thought, Words, limited
+from ctxtui.offline.anthropic import message_threads
 from ctxtui.offline.anthropic.context_edits import edited, mapped
 from ctxtui.offline.anthropic.models import OFFLINE, Claude, claude
 from ctxtui.offline.anthropic.thinking import CONTROLS, CheckedThinking, check_thinking, signature
@@ -145,19 +146,32 @@ def betas_of(asked: ApiRequest) -> tuple[str, ...]:
     return tuple(name.strip() for name in asked.headers.get("anthropic-beta", "").split(",") if name.strip())
 
 
-def refused(_: Provider, asked: ApiRequest, counting: bool) -> list[Refusal]:
+def refused(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
     """Why the request is not served."""
     version = asked.headers.get("anthropic-version")
     if version is None:
         return [Refusal("anthropic-version: header is required", rule="version")]
     if version not in VERSIONS:
         return [Refusal(f'anthropic-version: "{version}" is not a valid version', rule="version")]
-    return refusals(asked.body, version=version, betas=betas_of(asked), counting=counting)
+    whole = _whole(provider, asked)
+    if isinstance(whole, Refusal):
+        return [whole]
+    return refusals(whole.body, version=version, betas=betas_of(asked), counting=counting)
+
+
+def _whole(provider: Provider, asked: ApiRequest) -> ApiRequest | Refusal:
+    """The request with what the server holds of its thread; as it is where threads were not asked for by their beta."""
+    if not any(name.startswith(message_threads.BETA) for name in betas_of(asked)):
+        return asked
+    return provider.threads.whole(asked, provider.now())
 
 
 def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a count."""
-    taken = _taken(provider, asked)
+    whole = _whole(provider, asked)
+    if isinstance(whole, Refusal):
+        return whole
+    taken = _taken(provider, whole)
     if taken.weighed.tokens > taken.model.window:
         return _too_long(taken.weighed, taken.model)
     body: dict[str, Json] = {"input_tokens": taken.weighed.tokens}
@@ -168,6 +182,10 @@ def count_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
 
 def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
+    whole = _whole(provider, asked)
+    if isinstance(whole, Refusal):
+        return whole
+    asked = whole
     taken = _taken(provider, asked)
     weighed, checked, model = taken.weighed, taken.checked, taken.model
     if weighed.tokens > model.window:
@@ -192,6 +210,7 @@ def messages(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
         message["input_transformations"] = checked.transformations
     if asked.body.get("context_management") is not None:
         message["context_management"] = {"applied_edits": taken.applied}
+    provider.threads.keep(asked, message, now)
     if asked.body.get("safeguards") is not None:
         # Nobody looks at the calls, and none is flagged.
         calls = [block["id"] for block in content if block["type"] == "tool_use"]

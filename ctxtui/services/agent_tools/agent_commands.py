@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, arguments
-from ctxtui.agent.tools.planned_write import PlannedCall
-from ctxtui.agent.tools.tool import MOST, BadInput, checked
+from ctxtui.agent.tools.tool import MOST, BadInput, PlannedCall, checked
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import confined

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from ctxtui.agent.child import Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.planned_write import Planned, PlannedCall, PlannedWrite
-from ctxtui.agent.tools.recall_tool import Known
-from ctxtui.agent.tools.tool import Tool
+from ctxtui.agent.tools.read_tools import Known
+from ctxtui.agent.tools.tool import Planned, PlannedCall, PlannedWrite, Tool
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.references import expand_value
 from ctxtui.services.agent_tools.agent_commands import AgentCommands

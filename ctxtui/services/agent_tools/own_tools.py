@@ -11,10 +11,9 @@ from pathlib import Path
 from ctxtui.agent.child import AGENT, Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.planned_write import PlannedCall
-from ctxtui.agent.tools.recall_tool import NAME as RECALL
+from ctxtui.agent.tools.read_tools import NAME as RECALL
 from ctxtui.agent.tools.registry import TOOLS
-from ctxtui.agent.tools.tool import BadInput, checked, shortened
+from ctxtui.agent.tools.tool import BadInput, PlannedCall, checked, shortened
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config import plugins

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.planned_write import PlannedWrite
-from ctxtui.agent.tools.recall_tool import NAME as RECALL
-from ctxtui.agent.tools.recall_tool import Known
+from ctxtui.agent.tools.read_tools import NAME as RECALL
+from ctxtui.agent.tools.read_tools import Known
 from ctxtui.agent.tools.registry import TOOLS, Toolbox
-from ctxtui.agent.tools.tool import Tool
+from ctxtui.agent.tools.tool import PlannedWrite, Tool
 from ctxtui.agent.tools.workspace import Workspace
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.worker import Worker

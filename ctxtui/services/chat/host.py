@@ -41,7 +41,7 @@ from ctxtui.services.chat.context_window import told_by, windowed
 from ctxtui.services.chat.continue_from import CHAT, Continuation, claimed, past_of
 from ctxtui.services.chat.model_choice import choose, params_for, refined
 from ctxtui.services.chat.offline_provider import start
-from ctxtui.services.chat.opening import OwnParts, opening
+from ctxtui.services.chat.opening import SYSTEM, OwnParts, tool_definitions
 from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited, chat_profile
 from ctxtui.services.chat.resume import Recovered, dialect_of, put_on_record, take_up
@@ -135,7 +135,7 @@ class Host:
         self.tell, self.price = tell, price
         outside = Outside(self._outside, lambda: self.overlay())
         kept = self.files.tools
-        tools = self.tools = tools_for(self.config, self.cwd, outside, opening(kept).tools, kept, self.own.tools)
+        tools = self.tools = tools_for(self.config, self.cwd, outside, tool_definitions(kept), kept, self.own.tools)
         tools.own.caller = Caller(self.cwd, self.children, self.say)
         partner, _ = await asyncio.gather(self._introduced(), tools.servers.start())
         await self.meet(partner)
@@ -196,7 +196,7 @@ class Host:
                 return self.own.offered_in(talk, self.tools) if self.tools is not None else talk
             before = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
         tools = self.tools.definitions if self.tools is not None else []
-        system = (past.system if past is not None else "") or self.own.system or opening().system
+        system = (past.system if past is not None else "") or self.own.system or SYSTEM
         return begin(session.tree, ConversationStart(dialect, params, tools, system, before))
 
     def _shape(self, acts: bool = True) -> Edited:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
 from ctxtui.agent.child import START_AGENT, OwnTool
 from ctxtui.agent.conversation import Conversation, with_tools
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.recall_tool import recall
+from ctxtui.agent.tools.read_tools import recall
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.core.block_content import read
@@ -26,16 +26,9 @@ SYSTEM: Final = (
 )
 
 
-class Opening(NamedTuple):
-    """The system prompt, and the definitions of the tools in Anthropic's form."""
-
-    system: str
-    tools: tuple[Json, ...]
-
-
-def opening(own: Sequence[Tool] = ()) -> Opening:
-    """What a new chat begins with; `own` are tools of this chat besides."""
-    return Opening(SYSTEM, tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND)))
+def tool_definitions(own: Sequence[Tool] = ()) -> tuple[Json, ...]:
+    """The tools of a new chat in Anthropic's form; `own` are tools of this chat besides."""
+    return tuple(tool.definition() for tool in (*TOOLS, *own, recall(dict), RUN_COMMAND))
 
 
 class OwnParts(Struct):

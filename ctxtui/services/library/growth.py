@@ -33,10 +33,6 @@ class GrowthReport(Struct, frozen=True):
     ahead: Preflight | None = None
     feasible: Feasible | None = None
 
-    def with_feasible(self, found: Feasible) -> GrowthReport:
-        """The same with another answer."""
-        return replace(self, feasible=found)
-
 
 def costs_of(account: Account, thread: str) -> ThreadCosts:
     """What the blocks of one thread cost; its last call's model counts them."""

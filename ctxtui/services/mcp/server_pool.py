@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.planned_write import PlannedCall
+from ctxtui.agent.tools.tool import PlannedCall
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.mcp_servers import McpServer

@@ -47,7 +47,6 @@ class AnswerSoFar(Struct):
         return cls(known.stream_reader() if known is not None else None)
 
     def feed(self, data: bytes) -> None:
-        """More of it."""
         if self._reader is None:
             return
         try:
@@ -116,7 +115,6 @@ class AttachedTaker:
         """Threads in which answers came."""
 
     def record(self, line: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        """The events of one line."""
         name = word(line.get("x"))
         if MARK in line:
             yield from self._begun(line, found.line)
@@ -130,7 +128,6 @@ class AttachedTaker:
             yield Skipped(found.line, f"of an exchange that was not recorded: {name or 'without a name'}")
 
     def standing(self) -> Iterable[Event]:
-        """How things stand."""
         coming = self._coming()
         yield Described(title=self._exchanges.threads.title)
         yield from self._exchanges.threads.tips()

@@ -236,7 +236,6 @@ class KimiReader(LinesReader):
         super().__init__(_File(*self._made, MAIN))
 
     def part(self, name: str) -> LinesReader:
-        """The reader for another agent's file."""
         self._parts += 1
         return LinesReader(_File(*self._made, f"agent {self._parts}"))
 

@@ -47,7 +47,6 @@ class OpenHandsReader(LinesReader):
         super().__init__(self._shared)
 
     def part(self, name: str) -> Reader:
-        """The reader for one event file."""
         return OpenHandsReader(self._tree, self._shared)
 
 

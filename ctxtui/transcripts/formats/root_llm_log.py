@@ -192,7 +192,6 @@ class RootLogReader(LinesReader):
         super().__init__(self._search)
 
     def part(self, name: str) -> Reader:
-        """The reader for one trial's file, or the configuration."""
         return LinesReader(_Configuration(self._search) if name == CONFIGURATION else self._search)
 
 

@@ -272,7 +272,6 @@ class Conversations:
         return [CallSeen(call), TipMoved(call.thread, conversation.tip)]
 
     def settle(self) -> list[Event]:
-        """How the whole looks: which conversations lead; calls whose thread is another one by now are told again."""
         if self._leads == self._best and self._settled == len(self._named):
             return []
         self._leads, self._settled = dict(self._best), len(self._named)

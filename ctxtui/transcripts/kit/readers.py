@@ -30,7 +30,7 @@ class Taker(Protocol):
         """How things stand after the records so far: description, tips. Events that replace earlier ones only."""
 
 
-class LinesReader:
+class LinesReader(Reader):
     """Reads JSON lines for a `Taker`."""
 
     def __init__(self, taker: Taker) -> None:
@@ -40,18 +40,15 @@ class LinesReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end."""
         return self._stream.tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
         events: list[Event] = []
         for piece in self._stream.feed(data):
             events += self._events(piece)
         return events
 
     def settle(self) -> list[Event]:
-        """A last record without its line end, and how things stand, where that is news."""
         events: list[Event] = []
         for piece in self._stream.settle():
             events += self._events(piece)
@@ -62,10 +59,6 @@ class LinesReader:
             self._told = standing
         return events
 
-    def part(self, name: str) -> Reader:
-        """No companions: a reader that takes nothing."""
-        return LinesReader(_Nothing())
-
     def _events(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, FoundObject):
             return [Skipped(piece.line, piece.reason)]
@@ -75,14 +68,6 @@ class LinesReader:
         except RecursionError:
             why = "nested too deeply to be read"
             return [Skipped(piece.line, f"{piece.note}; {why}" if piece.note else why)]
-
-
-class _Nothing:
-    def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
-        return ()
-
-    def standing(self) -> Iterable[Event]:
-        return ()
 
 
 def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
@@ -97,7 +82,7 @@ Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
 """The events of a whole file, and what is incomplete at its end."""
 
 
-class WholeReader:
+class WholeReader(Reader):
     """Keeps the bytes of a file and reads them when told that there are no more for now."""
 
     def __init__(self, tree: Tree, parse: Parse) -> None:
@@ -110,16 +95,13 @@ class WholeReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """Where the file breaks off, None if it is whole."""
         return self._tail
 
     def feed(self, data: bytes) -> list[Event]:
-        """Nothing can be told before the end."""
         self._data += data
         return []
 
     def settle(self) -> list[Event]:
-        """The events of everything so far; after more bytes, those that are new."""
         if len(self._data) == self._read:
             return []
         self._read = len(self._data)
@@ -130,10 +112,6 @@ class WholeReader:
         news = [e for e in events if not isinstance(e, _ONCE) or e not in self._told]
         self._told.update(e for e in news if isinstance(e, _ONCE))
         return news
-
-    def part(self, name: str) -> Reader:
-        """Whole files have no companions: a reader that takes nothing."""
-        return WholeReader(self._tree, lambda data, tree: ([], None))
 
 
 def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:

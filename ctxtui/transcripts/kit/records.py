@@ -34,7 +34,6 @@ class LineBuffer:
         self._start = 0
 
     def feed(self, data: bytes) -> list[TextLine]:
-        """The lines that `data` ends, without their line feed (a carriage return stays)."""
         return [TextLine(*one) for one in self.split(data)]
 
     def split(self, data: bytes) -> Iterable[tuple[int, int, bytes]]:
@@ -296,7 +295,6 @@ class RecordStream:
         self._depth = 0
 
     def feed(self, data: bytes) -> list[Piece]:
-        """The records that `data` completes."""
         found: list[Piece] = []
         decode = self._decode
         for number, start, text in self._lines.split(data):
@@ -312,7 +310,6 @@ class RecordStream:
         return found
 
     def settle(self) -> list[Piece]:
-        """The whole records after the last line end; what is still cut stays, and is told by `tail`."""
         rest = self._lines.rest
         if self._open:
             if not _is_whole(b"\n".join([*(part.data for part in self._open), rest.data])):
@@ -332,7 +329,6 @@ class RecordStream:
 
     @property
     def tail(self) -> Skipped | None:
-        """What still lacks its end, None if nothing does."""
         if self._open:
             return Skipped(self._open[0].number, "cut off: the JSON value that begins here has no end")
         number, _, data = self._lines.rest

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from ctxtui.agent.events import ToolCall
-from ctxtui.agent.tools.planned_write import PlannedCall
+from ctxtui.agent.tools.tool import PlannedCall
 from ctxtui.services.chat.host import Host
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.inspector.controller import ScreenAccess

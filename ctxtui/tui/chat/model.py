@@ -7,7 +7,7 @@ import asyncio
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.providers.chat_template import rendered
+from ctxtui.providers.local_servers import rendered
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import Offer, offers

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
@@ -26,6 +27,7 @@ from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases
 from ctxtui.views.lists.phases import GrownPhase
 from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
@@ -187,7 +189,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         if found is not None and found.ahead is not None and self._figures is not None:
             window, rows = found.ahead.window, [row.phase for row in self._figures.phases]
             fits = feasible(found.ahead.outlook, rows, window.usable, window.window or window.limit)
-            self._words.report = found.with_feasible(fits)
+            self._words.report = replace(found, feasible=fits)
         self._words.redraw()
         if self._words_alone:
             self._arrange()
@@ -235,7 +237,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""
-        self.pane.told = [Span("✗ ", "crit"), Span(f"setting phases: {trouble}", "crit")]
+        self.pane.told = failed(f"setting phases: {trouble}")
         self.pane.show((), self.table(()), cursor=0)
 
     def choose(self, row: GrownPhase) -> int:

@@ -11,8 +11,8 @@ import pytest
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools import workspace
-from ctxtui.agent.tools.planned_write import PlannedWrite
 from ctxtui.agent.tools.registry import TOOLS, Toolbox
+from ctxtui.agent.tools.tool import PlannedWrite
 from ctxtui.agent.tools.workspace import OutsideWorkspace, Workspace
 from ctxtui.core.canonical import Json
 

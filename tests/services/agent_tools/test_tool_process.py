@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.planned_write import PlannedWrite
+from ctxtui.agent.tools.tool import PlannedWrite
 from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.worker import Worker

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.planned_write import PlannedCall
+from ctxtui.agent.tools.tool import PlannedCall
 from ctxtui.services.agent_tools import agent_commands
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.config.settings import Settings

@@ -23,7 +23,7 @@ from ctxtui.services.agent_tools.agent_tools import AgentTools
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.model_choice import params_for
-from ctxtui.services.chat.opening import opening
+from ctxtui.services.chat.opening import SYSTEM
 from ctxtui.services.chat.recorder import Recording, reader_for
 from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
@@ -74,7 +74,7 @@ class ChildRun:
         settings = host.config.settings
         tokens = task.answer_tokens or settings.answer_tokens
         params = params_for(partner, dataclasses.replace(settings, answer_tokens=tokens))
-        system = host.own.system or opening().system if task.system is None else task.system
+        system = host.own.system or SYSTEM if task.system is None else task.system
         start = ConversationStart(partner.endpoint.dialect, params, tools.definitions, system)
         self._talk = begin(host.session.tree, start)
         if partner.endpoint.dialect == ANTHROPIC:

@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.core.block import Item
 from ctxtui.core.call import COPIED_BY, MAKER, Call, EpochStart
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Described, Event, Happened, Skipped
+from ctxtui.core.session import Described, Event, Happened
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
@@ -40,7 +40,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.7 if "aider.chat.history" in name else 0.0
 
 
-class AiderReader:
+class AiderReader(Reader):
     """Reads a history line by line. A chat that is started again begins with an empty context."""
 
     def __init__(self, tree: Tree) -> None:
@@ -60,17 +60,10 @@ class AiderReader:
         self._whole: list[Item] = []
         """What both sides have said in all chats of the file: what aider restores."""
 
-    @property
-    def tail(self) -> Skipped | None:
-        """Text has no cut end."""
-        return None
-
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the lines that `data` completes."""
         return [event for line in self._lines.feed(data) for event in self._take(line)]
 
     def settle(self) -> list[Event]:
-        """What stands at the end, and how things stand."""
         events: list[Event] = []
         rest = self._lines.rest
         if rest.data:
@@ -85,10 +78,6 @@ class AiderReader:
             self._told = standing
             events += standing
         return events
-
-    def part(self, name: str) -> Reader:
-        """No companions."""
-        return AiderReader(Tree())
 
     def _take(self, line: TextLine) -> Iterator[Event]:
         text = line.data.decode("utf-8", "replace").rstrip("\r")

@@ -51,7 +51,7 @@ class _Section(Struct):
     end: int = 0
 
 
-class LlmHistoryReader:
+class LlmHistoryReader(Reader):
     """Reads such a file line by line."""
 
     def __init__(self, tree: Tree) -> None:
@@ -64,13 +64,7 @@ class LlmHistoryReader:
         self._told: list[Event] = []
         self._title = ""
 
-    @property
-    def tail(self) -> Skipped | None:
-        """Text has no cut end."""
-        return None
-
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the exchanges that `data` completes."""
         events: list[Event] = []
         for line in self._lines.feed(data):
             text = line.data.decode("utf-8", "replace").rstrip("\r")
@@ -87,7 +81,6 @@ class LlmHistoryReader:
         return events
 
     def settle(self) -> list[Event]:
-        """The exchange at the end, as far as it goes, and how things stand."""
         section, asked = self._section, self._asked
         kept, tip = dict(self._given), self._tip
         rest = self._lines.rest.data.decode("utf-8", "replace")
@@ -106,10 +99,6 @@ class LlmHistoryReader:
         news = [event for event in standing if event not in self._told]
         self._told = standing
         return news
-
-    def part(self, name: str) -> Reader:
-        """No companions of its own."""
-        return LlmHistoryReader(Tree())
 
     def _close(self) -> Iterator[Event]:
         """A section is whole: a request waits for its answer, an answer makes a call of it."""

@@ -162,7 +162,7 @@ def _spoken(events: list[sse.ServerEvent]) -> str:
 NO_CONTEXT: Final = "JSON that is no request, answer or message"
 
 
-class BodiesReader:
+class BodiesReader(Reader):
     """Reads plain bodies of any dialect; `source` is the dialect that the file's head shows."""
 
     def __init__(self, tree: Tree, source: str) -> None:
@@ -182,19 +182,16 @@ class BodiesReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end."""
         rest = self._stream.rest
         return Skipped(rest.number, f"cut off: {len(rest.data):,} bytes without an end") if rest else None
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the values that `data` completes."""
         self._fed = data
         if self._values < 2:
             self._margins.feed(data)
         return [event for found in self._stream.feed(data) for event in self._take(found)]
 
     def settle(self) -> list[Event]:
-        """A last value without line end, and how the whole looks: which conversation is the main one."""
         events = [event for found in self._stream.settle() for event in self._take(found)]
         rest = self._stream.rest
         if not self._values and rest is not None and rest.data != self._mended:
@@ -209,10 +206,6 @@ class BodiesReader:
             self._title = title
             events.append(Described(title=title))
         return events
-
-    def part(self, name: str) -> Reader:
-        """Bodies have no companions: a reader that takes nothing."""
-        return BodiesReader(Tree(), self._source)
 
     def _take(self, found: Text | Skipped) -> Iterator[Event]:
         if isinstance(found, Skipped):

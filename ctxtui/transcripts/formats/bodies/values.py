@@ -86,11 +86,9 @@ class ValueStream:
         self._whole = whole
 
     def feed(self, data: bytes) -> list[Text | Skipped]:
-        """What `data` completes."""
         return [found for line in self._lines.feed(data) for found in self._line(line)]
 
     def settle(self) -> list[Text | Skipped]:
-        """The last values, if they are whole without a line end. What is cut waits for more bytes."""
         rest = self._lines.rest
         found, left = _values(_joined([*self._open, rest]))
         if left is None:
@@ -185,7 +183,6 @@ class Margins:
         self._bounds: tuple[int, int] | None = None
 
     def feed(self, data: bytes) -> None:
-        """More of the file."""
         if len(self._head) < MOST:
             self._head += data[: MOST - len(self._head)]
         if self._bounds is not None:

@@ -87,15 +87,14 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
 class ClaudeCodeReader:
     """Reads one file of a session; `part` gives readers for its subagents' files, which share its state."""
 
-    def __init__(self, tree: Tree, state: ClaudeState | None = None, agent: str = "", name: str = "") -> None:
-        self._state = state or ClaudeState(tree, Answers(tree))
+    def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
+        self._state = state
         self._stream = RecordStream(strictly)
         self._agent, self._name = agent, name
         self._foreign: bool | None = None if agent else False
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the bytes so far, else which subagents' files are missing."""
         if self._stream.tail is not None:
             return None if self._foreign else self._named(self._stream.tail)
         return None if self._agent else self._state.threads.lacking()
@@ -111,22 +110,19 @@ class ClaudeCodeReader:
         return self._state.silent
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
         if self._foreign:
             return []
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        """Take a last record without its line end; then what the client counts beside its calls."""
         events = [*self._take(self._stream.settle()), *self._state.told()]
         # What is beside the records is told once all files are read: the session's own settles last.
         return events if self._agent else [*events, *self._state.side_calls()]
 
     def part(self, name: str) -> Reader:
-        """The reader for the companion file `name`, a subagent's."""
         if is_body_name(name):
             raise NeedsContexts("bodies of requests")
-        return ClaudeCodeReader(self._state.tree, self._state, agent_of(name), name)
+        return ClaudeCodeReader(self._state, agent_of(name), name)
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
@@ -183,13 +179,13 @@ def reader(tree: Tree) -> Reader:
 
         return body_reader(exchanges(), name)
 
-    main = ClaudeCodeReader(tree, state)
+    main = ClaudeCodeReader(state)
     return JoinedReader(main, tree, beside, settle=lambda told: exchanges().settle(told))
 
 
 def usage_reader(tree: Tree) -> Reader:
     """A reader of one session's files whose events tell of calls and what they used, and hold no context."""
-    return ClaudeCodeReader(tree, ClaudeState(tree, Answers(tree, contexts=False)))
+    return ClaudeCodeReader(ClaudeState(tree, Answers(tree, contexts=False)))
 
 
 def is_body_name(name: str) -> bool:

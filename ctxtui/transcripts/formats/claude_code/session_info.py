@@ -38,7 +38,6 @@ class About(Struct):
     """Summaries that wait for the last record that they cover, by its id."""
 
     def record(self, record: ClaudeRecord) -> None:
-        """Take what any record of the main file says in its envelope."""
         now = self.now
         same_client = not record.entrypoint or record.entrypoint == now.client
         if same_client and record.session_id == now.id and record.version == now.version and now.cwd:

@@ -362,7 +362,6 @@ class CodexReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is still incomplete at the end of the bytes so far."""
         tail = self._stream.tail
         return None if tail is None else self._named(tail)
 
@@ -372,15 +371,12 @@ class CodexReader:
         return self._session.other
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
         return self._take(self._stream.feed(data))
 
     def settle(self) -> list[Event]:
-        """Take a last record without its line end."""
         return self._take(self._stream.settle())
 
     def part(self, name: str) -> CodexReader:
-        """The reader for the subagent's file `name`."""
         return CodexReader(self._session.tree, self._session, name)
 
     def _named(self, skipped: Skipped) -> Skipped:

@@ -48,7 +48,7 @@ def sniff(head: bytes, name: str) -> float:
     return 1.0 if ours else 0.0
 
 
-class CtxtuiReader:
+class CtxtuiReader(Reader):
     """Reads what `write` wrote, line by line; a file that grows is followed."""
 
     def __init__(self, tree: Tree) -> None:
@@ -74,7 +74,6 @@ class CtxtuiReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """A last line that has no end yet."""
         number, _, data = self._lines.rest
         return Skipped(number, f"cut last line: {len(data):,} bytes without an end") if data.strip() else None
 
@@ -83,7 +82,6 @@ class CtxtuiReader:
         return [event for line in self._lines.feed(data) for event in self._line(line)]
 
     def settle(self) -> list[Event]:
-        """A last line without line end, if it is whole."""
         rest = self._lines.rest
         try:
             canonical.loads(rest.data.removeprefix(_BOM))
@@ -91,10 +89,6 @@ class CtxtuiReader:
             return []
         self._lines.take(len(rest.data))
         return list(self._line(rest))
-
-    def part(self, name: str) -> Reader:
-        """No companions: a reader that takes nothing."""
-        return CtxtuiReader(Tree())
 
     def _line(self, line: TextLine) -> Iterator[Event]:
         data = line.data.removeprefix(_BOM).strip()

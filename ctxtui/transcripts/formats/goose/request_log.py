@@ -38,14 +38,12 @@ class _Log:
         self._usage: dict[str, Json] = {}
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        """Takes a line in."""
         self._body = obj(value.get("input")) or self._body
         self._messages += [data] if (data := obj(value.get("data"))) else []
         self._usage = obj(value.get("usage")) or self._usage
         return iter(())
 
     def standing(self) -> Iterator[Event]:
-        """The request and its answer, as far as it came."""
         if not self._body:
             return
         exchanges = Exchanges(self._tree)

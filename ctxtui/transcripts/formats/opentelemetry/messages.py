@@ -10,8 +10,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, numbered
-from ctxtui.transcripts.formats.opentelemetry.spans import SpanEvent
+from ctxtui.transcripts.formats.opentelemetry.spans import Attributes, SpanEvent, numbered
 from ctxtui.transcripts.kit import chat_messages, plain_messages
 from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.fields import at, listed, obj, objects, word

@@ -14,8 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.opentelemetry import messages
-from ctxtui.transcripts.formats.opentelemetry.attributes import Attributes, first, text, tokens
-from ctxtui.transcripts.formats.opentelemetry.spans import OtelSpan, SpanEvent
+from ctxtui.transcripts.formats.opentelemetry.spans import Attributes, OtelSpan, SpanEvent, first, text, tokens
 from ctxtui.transcripts.kit.fields import listed, money, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange

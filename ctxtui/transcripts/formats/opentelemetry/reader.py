@@ -1,21 +1,146 @@
-"""Reads traces as JSON: OTLP's requests, one a file or one a line, and spans of their own, in any order."""
+"""Reads traces as JSON: OTLP's requests, one a file or one a line, and spans of their own, in any order.
+
+Calls of a model are put together to threads by conversation and agent, as spans name them, else by what they share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.session import Described, Event
+from ctxtui.core.session import MAIN, Described, Event, Happened
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry import model_call
-from ctxtui.transcripts.formats.opentelemetry.conversations import NAME, Traces
-from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, OtelSpan, is_flat, is_otlp, spans_in
+from ctxtui.transcripts.formats.opentelemetry.model_call import ModelCall
+from ctxtui.transcripts.formats.opentelemetry.spans import LogEvent, OtelSpan, is_flat, is_otlp, spans_in, text
 from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit.conversations import ClientThread
+from ctxtui.transcripts.kit.fields import one_line
+from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
+
+NAME: Final = "opentelemetry"
+_AGENT: Final = "invoke_agent"
+_CONVERSATION: Final = (
+    "gen_ai.conversation.id", "session.id", "traceloop.association.properties.session_id", "langfuse.session.id",
+    "traceloop.association.properties.thread_id", "thread.id",
+)  # fmt: skip
+_AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "graph.node.name", "gen_ai.agent.id")
+
+
+class ThreadKey(Struct, frozen=True):
+    """What tells one thread from another: the conversation, the agent, and of a call without context the trace. `outer`
+    is the agent's span around an agent that another one runs."""
+
+    conversation: str = ""
+    agent: str = ""
+    span: str = ""
+    trace: str = ""
+    outer: str = ""
+
+
+class Traces:
+    """The spans of a recording by their ids."""
+
+    def __init__(self, spans: Sequence[OtelSpan]) -> None:
+        self._spans = {span.id: span for span in spans if span.id}
+        self._homes: dict[str, ThreadKey] = {}
+        self._ordered = sorted(spans, key=lambda span: (span.started or 0.0, span.line))
+
+    def events(self, tree: Tree) -> Iterator[Event]:
+        """The session that the spans tell of."""
+        calls = model_call.same([span for span in self._ordered if model_call.is_call(span)])
+        calls += self._in_sum(calls)
+        calls.sort(key=lambda call: (call_start(call), call.span.line))
+        keys = [self._key(call) for call in calls]
+        names = _names(keys)
+        exchanges = Exchanges(tree)
+        threads, told = exchanges.threads, dict[str, tuple[ModelCall, ThreadKey]]()
+        for call, key in zip(calls, keys, strict=True):
+            client = None
+            if key != ThreadKey():
+                outer = names.get(self._homes.get(key.outer, key), "")
+                client = ClientThread(names[key], key.agent, outer if outer != names[key] else "", may_lead=True)
+            exchanges.add(model_call.decoded_of(call), model_call.call_of(call), client)
+            told.setdefault(next(reversed(threads.calls)), (call, key))
+        events = list(threads.events())
+        main = next((id_ for id_, one in threads.calls.items() if one.thread == MAIN), "")
+        if main:
+            yield _about(*told[main], threads.title)
+        yield from events
+        yield from self._others()
+
+    def _in_sum(self, calls: Sequence[ModelCall]) -> list[ModelCall]:
+        """Agents whose own calls nobody recorded, but what they used in all."""
+        inside = {span.id for call in calls for span in call.spans for span in self._up(span)}
+        agents = [s for s in self._ordered if model_call.operation(s) == _AGENT and s.id not in inside]
+        lowest = [s for s in agents if not any(o.id != s.id and s in self._up(o) for o in agents)]
+        return [ModelCall([s], model_call.told_by(s)) for s in lowest if model_call.usage(s.attributes) is not None]
+
+    def _up(self, span: OtelSpan) -> list[OtelSpan]:
+        """The spans around `span`, the nearest first."""
+        found: list[OtelSpan] = []
+        at = self._spans.get(span.parent)
+        while at is not None and at not in found and at is not span:
+            found.append(at)
+            at = self._spans.get(at.parent)
+        return found
+
+    def _key(self, call: ModelCall) -> ThreadKey:
+        """What a call's spans say of its thread; an empty key where they say nothing."""
+        span = call.span
+        around = self._up(span)
+        conversation = next(filter(None, (text(one.attributes, *_CONVERSATION) for one in (*call.spans, *around))), "")
+        agents = [one for one in (span, *around) if model_call.operation(one) == _AGENT]
+        agent = text(agents[0].attributes, *_AGENTS) or agents[0].name if agents else ""
+        agent = agent or text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
+        nested = agents[0].id if len(agents) > 1 else ""
+        trace = span.trace if not (call.told.asked or conversation or nested) else ""
+        key = ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
+        if agents:
+            self._homes[agents[0].id] = key
+        return key
+
+    def _others(self) -> Iterator[Event]:
+        for span in self._ordered:
+            kind = model_call.operation(span)
+            if kind in ("embeddings", "retrieval", "rerank"):
+                yield Happened("other request", span.name or kind, at=span.started)
+            elif kind == "execute_tool" and (span.failed or text(span.attributes, "error.type")):
+                why = model_call.error(ModelCall([span]))
+                yield Happened("tool error", one_line(f"{span.name}: {why}"), at=span.started)
+
+
+def call_start(call: ModelCall) -> float:
+    """When a call began, in Unix seconds."""
+    return min((span.started for span in call.spans if span.started is not None), default=0.0)
+
+
+def _names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
+    """A name for each thread."""
+    named: dict[ThreadKey, str] = {}
+    for number, key in enumerate(dict.fromkeys(keys), 1):
+        name = key.agent or key.conversation or f"trace {number}"
+        named[key] = f"{name} · {number}" if name in named.values() or name == MAIN else name
+    return named
+
+
+def _about(call: ModelCall, key: ThreadKey, title: str) -> Described:
+    resource = call.span.resource
+    client = text(resource, "service.name")
+    return Described(
+        key.conversation or call.span.trace,
+        title,
+        NAME,
+        client="" if client.startswith("unknown_service") else client,
+        version=text(resource, "service.version"),
+    )
+
 
 __all__ = ["NAME", "reader", "sniff"]
 

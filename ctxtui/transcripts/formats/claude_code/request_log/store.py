@@ -159,7 +159,6 @@ class RequestStore:
         return Item(item.block, item.place._replace(mark=mark)) if mark else item
 
     def record(self, record: ClaudeRecord, said: ClaudeMessage, items: Sequence[Item]) -> None:
-        """Take in what a record with a message says: `items` are its blocks at their places."""
         if record.is_compact_summary:
             self._summaries.update(item.block.digest for item in items)
         side = (said.role, said.id if said.role == "assistant" else "")

@@ -76,7 +76,7 @@ def _wrong(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
     return ""
 
 
-class BodyFileReader:
+class BodyFileReader(Reader):
     """Reads one file of bodies beside a transcript; what it says is told when the reader of the transcript settles."""
 
     def __init__(self, exchanges: WrittenExchanges, name: str) -> None:
@@ -87,27 +87,20 @@ class BodyFileReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is wrong with the file so far, None if nothing is."""
         return Skipped(1, f"{self._name}: {self._wrong}") if self._wrong else None
 
     def feed(self, data: bytes) -> list[Event]:
-        """Keep `data`: a body is read whole."""
         self._data += data
         return []
 
     def settle(self) -> list[Event]:
-        """Take the body, if it is whole by now."""
         if len(self._data) != self._taken:
             self._taken = len(self._data)
             self._wrong = _take(self._exchanges, self._name, bytes(self._data))
         return []
 
-    def part(self, name: str) -> Reader:
-        """Bodies have no companions of their own."""
-        return BodyFileReader(self._exchanges, name)
 
-
-class BodyLinesReader:
+class BodyLinesReader(Reader):
     """Reads the index beside a transcript, or (`alone`) a folder of bodies as one stream: the lines of its index, and a
     line for each file. `tail` also says which files that are named are not there."""
 
@@ -118,24 +111,17 @@ class BodyLinesReader:
 
     @property
     def tail(self) -> Skipped | None:
-        """What is incomplete at the end, or missing."""
         cut = self._stream.tail
         if cut is not None:
             return Skipped(cut.line, self._name + cut.reason)
         return self._exchanges.lacking() or (self._exchanges.unseen() if self._alone else None)
 
     def feed(self, data: bytes) -> list[Event]:
-        """Take the lines that `data` completes; calls are told by `settle`."""
         return [event for piece in self._stream.feed(data) for event in self._piece(piece)]
 
     def settle(self) -> list[Event]:
-        """Take a last line without its end; without a transcript, the calls of the bodies so far."""
         events = [event for piece in self._stream.settle() for event in self._piece(piece)]
         return [*events, *self._exchanges.settle()] if self._alone else events
-
-    def part(self, name: str) -> Reader:
-        """Bodies have no companions of their own."""
-        return BodyFileReader(self._exchanges, name)
 
     def _piece(self, piece: Piece) -> list[Event]:
         if not isinstance(piece, FoundObject):

@@ -1,0 +1,90 @@
+"""Message threads: what the server holds of a conversation, so that a request says only what is new (facts §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from ctxtui.core import canonical
+from ctxtui.core.canonical import Json
+from ctxtui.offline.anthropic.fields import field_refusals, listed
+from ctxtui.offline.exchange import ApiRequest, Refusal
+from ctxtui.offline.json_shape import fields, members, rows
+
+BETA: Final = "message-threads-"
+LASTS: Final = 300.0
+"""Seconds after its last use until a thread is gone."""
+_MOST_BYTES: Final = 128 * 1024 * 1024
+_TYPES: Final = {
+    "create": fields("type! string"),
+    "continue": fields("type! string, previous_message_id! string"),
+}
+_KEPT: Final[tuple[str, ...]] = ("system", "tools")
+"""What a thread keeps from its beginning, and what a request that goes on must not say again."""
+
+
+class HeldThread(Struct):
+    """A conversation up to an answer: `body` is the request that says all of it, `size` its bytes, `used` when it was
+    used last (Unix seconds). `continued`: a later request went on from here."""
+
+    body: dict[str, Json]
+    size: int
+    used: float
+    continued: bool = False
+
+
+class MessageThreads:
+    """The threads that a server holds, by the id of their last answer."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, HeldThread] = {}
+
+    def whole(self, asked: ApiRequest, now: float) -> ApiRequest | Refusal:
+        """`asked` with all that its thread holds put in front, at `now` in Unix seconds, or why there is no such
+        thread; a request without one as it is."""
+        thread = asked.body.get("thread")
+        if thread is None or not isinstance(asked.body.get("messages"), list):
+            # What is no list is refused as that.
+            return asked
+        kind = members(thread).get("type")
+        if not isinstance(thread, dict):
+            return Refusal("thread: Input should be a valid dictionary", rule="wrong type")
+        if not isinstance(kind, str) or kind not in _TYPES:
+            told = "Field required" if kind is None else f"Input should be {listed([*_TYPES])}"
+            return Refusal(f"thread.type: {told}", rule="wrong value")
+        wrong = next(field_refusals(thread, _TYPES[kind], ("thread", kind)), None)
+        if wrong is not None or kind == "create":
+            return wrong or asked
+        id_ = thread["previous_message_id"]
+        held = self._held.get(id_)
+        if held is None or now - held.used > LASTS:
+            told = f"thread: no usable thread state was found for previous_message_id '{id_}'"
+            return Refusal(told, 404, code="thread_not_found", rule="thread not found")
+        if held.continued:
+            told = f"thread: the response '{id_}' has already been continued"
+            return Refusal(told, code="thread_already_continued", rule="thread continued")
+        for name in _KEPT:
+            if asked.body.get(name) is not None:
+                told = f"{name}: cannot be sent when continuing a thread, which keeps its own"
+                return Refusal(told, rule="thread field")
+        kept: dict[str, Json] = {name: held.body[name] for name in _KEPT if name in held.body}
+        messages = [*rows(held.body.get("messages")), *rows(asked.body.get("messages"))]
+        body = {**asked.body, **kept, "messages": messages}
+        return ApiRequest(canonical.dumps(body), body, asked.headers)
+
+    def keep(self, asked: ApiRequest, message: Mapping[str, Json], now: float) -> None:
+        """Hold what `asked`, which says all of its conversation, and its answer `message` came to, from `now` on."""
+        thread = asked.body.get("thread")
+        if thread is None:
+            return
+        before = self._held.get(str(members(thread).get("previous_message_id")))
+        if before is not None:
+            before.continued, before.used = True, now
+        said = {"role": "assistant", "content": message["content"]}
+        body = {**asked.body, "messages": [*rows(asked.body.get("messages")), said]}
+        self._held[str(message["id"])] = HeldThread(body, len(asked.raw), now)
+        room = _MOST_BYTES - sum(held.size for held in self._held.values())
+        while room < 0 and len(self._held) > 1:
+            room += self._held.pop(next(iter(self._held))).size
