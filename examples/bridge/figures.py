@@ -125,13 +125,14 @@ def _cured(name: str, prompts: Sequence[int], plain: Sequence[int]) -> Figure:
 
 
 def _metadata(name: str, metadata: Mapping[str, Any]) -> Figure:
-    told = " ".join(str(metadata[key]) for key in METADATA)
+    rounds, _, messages, slid, tokens = (metadata[key] for key in METADATA)
+    told = f"{rounds} rounds, {tokens:,} tokens, {messages} messages{', slid' if slid else ''}"
     return Figure(
         f"metadata, {name.replace('_', ' ')}",
         "5 members",
         told,
         " ".join(METADATA),
-        "ctxtui show ID",
+        "ctxtui growth ID",
         "N29, §3 (g), 002",
         name,
     )
