@@ -22,7 +22,7 @@ from examples.kit import (
     work_folder,
 )
 from examples.musume.agent import Agent, Manner
-from examples.musume.figures import figures
+from examples.musume.figures import Sizes, figures
 from examples.musume.game import BUDGET, Game, Memory
 from examples.musume.play import lines
 from examples.musume.played import Played
@@ -119,13 +119,15 @@ def _client(given: argparse.Namespace) -> Anthropic:
     return Anthropic(api_key=key, base_url=given.base_url or None)
 
 
-def sizes(folder: Path, model: str) -> dict[str, int]:
+def sizes(folder: Path, model: str) -> Sizes:
     """The tokens of a turn's message whole, compacted, and in four lines, as ``ctxtui count`` counts them."""
     from examples.musume.sample import written
 
     texts = written(folder / "texts", CURED)
     files = asked("count", *map(str, texts.values()), "--model", model, cwd=folder)["files"]
-    return dict(zip(texts, (one["tokens"] for one in files), strict=True))
+    counts = dict(zip(texts, (one["tokens"] for one in files), strict=True))
+    told = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
+    return Sizes(counts, told["small_button"], told["small_turn"])
 
 
 if __name__ == "__main__":

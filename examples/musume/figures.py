@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from examples.kit import Figure, asked
 from examples.musume.game import Memory
 from examples.musume.money import money
 from examples.musume.played import FRESH, READ, WRITTEN, Played
+from examples.musume.sample import FOUR_LINES, PRINTED
 
 LEAST = 4_096
 """Tokens that Claude Haiku 4.5 caches at least."""
 
 
-def figures(runs: Mapping[str, Played], sizes: Mapping[str, int], folder: Path) -> list[Figure]:
-    """The table; `sizes` are tokens of texts, by name, as they are sent and under the cures; `folder` has the runs."""
+@dataclass(frozen=True)
+class Sizes:
+    """Tokens of texts, by name: what is sent as it is, and under the cures; and two of these texts."""
+
+    tokens: Mapping[str, int]
+    small_button: str
+    small_turn: str
+
+
+def figures(runs: Mapping[str, Played], sizes: Sizes, folder: Path) -> list[Figure]:
+    """The table; `folder` is where the runs lie."""
     return [
         *_texts(sizes),
         *_input(runs),
-        *_breakpoints(runs, sizes),
+        *_breakpoints(runs, sizes.tokens),
         *_summaries(runs),
         *_logs(runs, folder),
         _memory(folder),
@@ -32,11 +43,17 @@ def _less(before: int, after: int) -> str:
     return f"{before:,} -> {after:,}, {100 - 100 * after / before:.0f} % less"
 
 
-def _texts(sizes: Mapping[str, int]) -> Iterator[Figure]:
-    n, counted = sizes, "theirs are estimates: what they print is no larger than ours"
+def _texts(sizes: Sizes) -> Iterator[Figure]:
+    n, counted = sizes.tokens, "theirs are estimates: what they print is no larger than ours"
     told = f"{n['system']:,} + {n['tools']:,}"
     command = _count("system", "tools")
     yield Figure("system prompt and tools", "2,300 + 1,500", told, "ours say the same in fewer words", command)
+    same = json.loads(sizes.small_button) == PRINTED and [*json.loads(sizes.small_button)] == [*PRINTED]
+    ours = "the same members in this order" if same else sizes.small_button
+    why = "but for the blanks, which cost tokens and say nothing"
+    yield Figure(
+        "Option A of the button that they print", json.dumps(PRINTED), ours, why, _count("small_button"), "N15"
+    )
     for name, theirs in (
         ("button", "180 -> 65"),
         ("scrollbar", "100 -> no figure"),
@@ -58,6 +75,9 @@ def _texts(sizes: Mapping[str, int]) -> Iterator[Figure]:
     why = "half of what Option A saves are blanks; other encodings (msgpack) are no text"
     command = _count("minified_screen", "spaced_screen", "indented_screen")
     yield Figure("the same screen in other encodings", "to investigate", ours, why, command, "N21")
+    same = sizes.small_turn == FOUR_LINES
+    ours = "the same four lines, byte for byte" if same else sizes.small_turn.replace("\n", " / ")
+    yield Figure("what becomes of turn_000005", "four lines", ours, "", _count("small_turn"), "N16")
     ours = _less(n["turn"], n["small_turn"])
     yield Figure(
         "a turn that is over (priority 2)",

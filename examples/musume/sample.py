@@ -15,6 +15,17 @@ TURN = FIRST
 """The turn with the menu of the document; the next has 21 buttons and a scrollbar, as the measured one has."""
 
 
+PRINTED = {"name": "Archive", "meta": "hint=NEW", "region": "menus"}
+"""The button that the document makes of its first, by Option A."""
+FOUR_LINES = """\
+Turn turn_000005 (2025-11-01T18:15:22)
+Buttons: Archive, Profile, Titles, Trophy Room, Friends, Options, Comics, Secrets, Info button, Back button, \
+Story menu button, Home menu button, Race menu button, Scout menu button
+Menu: tab=Menu, available=[Jukebox, Menu]
+Scrollbar: none"""
+"""What the document makes of that turn."""
+
+
 def written(folder: Path, cures: Sequence[Path]) -> dict[str, Path]:
     """A file for each text in `folder`, by what it is."""
     folder.mkdir()
