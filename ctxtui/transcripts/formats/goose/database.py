@@ -72,11 +72,11 @@ def take(tables: Tables, tree: Tree) -> Iterator[Event]:
     """The events of the sessions in `tables`: the newest is the main thread, the others are threads beside it."""
     rows = sorted(tables.get("sessions", []), key=lambda row: word(row.get("updated_at")), reverse=True)
     ids = Ids()
-    rows: dict[str, list[Row]] = {}
+    talks: dict[str, list[Row]] = {}
     for one in sorted(tables.get("messages", []), key=lambda one: count(one.get("id"))):
-        rows.setdefault(word(one.get("session_id")), []).append(one)
+        talks.setdefault(word(one.get("session_id")), []).append(one)
     for number, row in enumerate(rows):
-        said = rows.get(word(row.get("id")), [])
+        said = talks.get(word(row.get("id")), [])
         thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, word(row.get("id")), ids)
         if number:
             yield ThreadSeen(thread.thread, _title(row))
