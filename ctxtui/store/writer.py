@@ -27,9 +27,8 @@ from ctxtui.store.host_process import HostProcess, ended, hosting
 from ctxtui.store.rows import Price, SourceInfo
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.database_file import writing
-from ctxtui.store.sessions.append import Appender
 from ctxtui.store.sessions.listing import find
-from ctxtui.store.sessions.write import write_session
+from ctxtui.store.sessions.write import Appender, write_session
 
 EVERY: Final = 0.03
 """Seconds for which events are gathered before they are committed together."""

@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from textual import events
@@ -21,10 +21,11 @@ from textual.worker import WorkerFailed
 
 from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.tui.commands import EVERYWHERE, Command, bindings
+from ctxtui.tui.commands.command import Commanded
 from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.dialogs.hover import Hover
-from ctxtui.tui.messages import Aim, GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
+from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
 from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.terminal import TerminalDriver
 from ctxtui.tui.theme.theme import dress, native_colours
@@ -32,57 +33,7 @@ from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.still import hears_keys
 
 if TYPE_CHECKING:
-    from ctxtui.core.edit import Edit
     from ctxtui.services.workers.index_worker import Filler
-
-
-@runtime_checkable
-class MayStay(Protocol):
-    """A screen that may not be left at once."""
-
-    def may_quit(self, leave: Callable[[], None]) -> bool:
-        """Whether the program may end now; asks the user otherwise, and calls `leave` where that is the answer."""
-
-
-@runtime_checkable
-class MayHold(Protocol):
-    """A screen on which something would be lost if it was closed."""
-
-    def may_close(self, close: Callable[[], None]) -> bool:
-        """Whether it may be closed now; asks the user otherwise, and calls `close` where that is the answer."""
-
-
-@runtime_checkable
-class Aims(Protocol):
-    """A screen that can be told where to stand."""
-
-    aim: Aim | None
-
-
-@runtime_checkable
-class GivesWay(Protocol):
-    """A screen whose work in the background halts while a key is answered."""
-
-    def give_way(self) -> None:
-        """A key came: halt, for a moment at most."""
-
-    def answered(self) -> None:
-        """What the key does is done: the halt ends with its frame."""
-
-
-@runtime_checkable
-class TakesNote(Protocol):
-    """A screen that says something when its session is there."""
-
-    note: str
-
-
-@runtime_checkable
-class TakesEdits(Protocol):
-    """A screen that can be given edits of its context."""
-
-    def bring(self, edits: Sequence[Edit]) -> None:
-        """Apply these, as soon as the context is there."""
 
 
 MakeScreen = Callable[[], Screen[Any]]
@@ -206,7 +157,7 @@ class CtxtuiApp(App[None]):
             return
         # A key goes to the widget that has the focus, and comes back from there to do what it is bound to.
         screen, back = self.screen, event.is_forwarded
-        gives = screen if isinstance(screen, GivesWay) else None
+        gives = screen if isinstance(screen, Commanded) and screen.gives_way else None
         acted = False
         if gives is not None and not back:
             gives.give_way()
@@ -276,10 +227,8 @@ class CtxtuiApp(App[None]):
         if not self._is_due(message):
             return
         screen = self._make_inspector(message.target)
-        if message.aim is not None and isinstance(screen, Aims):
-            screen.aim = message.aim
-        if message.note and isinstance(screen, TakesNote):
-            screen.note = message.note
+        if isinstance(screen, Commanded):
+            screen.aim, screen.note = message.aim, message.note
         self.push_screen(screen)
 
     def _is_due(self, wish: Wish) -> bool:
@@ -303,14 +252,14 @@ class CtxtuiApp(App[None]):
         """Go on from a recorded call."""
         if self._make_chat is not None and self._is_due(message):
             screen = self._make_chat(message.target, message.thread, message.number)
-            if message.edits and isinstance(screen, TakesEdits):
+            if message.edits and isinstance(screen, Commanded):
                 screen.bring(message.edits)
             self.push_screen(screen)
 
     async def action_quit(self) -> None:
         """Leave, unless a screen has something to ask first."""
         for place, screen in reversed(list(enumerate(self.screen_stack))):
-            if isinstance(screen, MayStay) and not screen.may_quit(self.exit):
+            if isinstance(screen, Commanded) and not screen.may_quit(self.exit):
                 # What it asks stands on its own line: nothing may cover that.
                 while len(self.screen_stack) > place + 1:
                     self.pop_screen()
@@ -335,7 +284,7 @@ class CtxtuiApp(App[None]):
                     self.pop_screen()
                 close()
 
-        if not isinstance(screen, MayHold) or screen.may_close(leave):
+        if not isinstance(screen, Commanded) or screen.may_close(leave):
             leave()
 
     def on_refused(self, message: Refused) -> None:

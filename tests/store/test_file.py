@@ -118,6 +118,48 @@ def test_migrating_makes_a_backup_first_and_keeps_everything(tmp_path: Path, mon
         assert state(store.load("session-1")) == state(talk(5))
 
 
+STEPS = list(migrations.LADDER._migrations)
+
+
+@pytest.mark.parametrize("version", range(1, len(STEPS)))
+def test_every_older_version_is_brought_up_to_date(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, now = tmp_path / "s.db", tmp_path / "now.db"
+    with Store.open(now) as store:
+        store.import_session(talk(5), FILE)
+        store.tag("session-1", ["kept"])
+    with monkeypatch.context() as older:
+        ladder = Migrations("ctxtui")
+        for step in STEPS[:version]:
+            ladder(name=step.name)(step.fn)
+        older.setattr(migrations, "LADDER", ladder)
+        older.setattr(connect, "SCHEMA_VERSION", version)
+        with closing(connect.connect(path)) as conn:
+            copy_rows(conn, now)
+    with Store.open(path) as store:
+        assert store.info().schema_version == connect.SCHEMA_VERSION
+        assert state(store.load("session-1")) == state(talk(5))
+        assert store.session("session-1").tags == ("kept",)
+        # It is written as a new one is.
+        store.import_session(talk(9), FILE)
+        assert state(store.load("session-1")) == state(talk(9))
+    (backup,) = tmp_path.glob(f"s-v{version}-*.db")
+    assert backup.stat().st_size
+
+
+def copy_rows(conn: sqlite3.Connection, other: Path) -> None:
+    """Take over the rows of a session from a database of today, as far as this one has the columns."""
+    conn.execute("ATTACH ? AS other", (str(other),))
+    conn.execute("PRAGMA foreign_keys=OFF")
+    conn.execute("DELETE FROM codecs")
+    for table in ("codecs", "blocks", "places", "skeletons", "sessions", "tags", "sources", "session_blocks", "runs",
+                  "skipped", "happenings", "outcomes", "threads", "calls"):  # fmt: skip
+        names = ", ".join(name for _, name, *_ in conn.execute(f"PRAGMA table_info({table})"))
+        conn.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM other.{table}")
+    conn.commit()
+
+
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.db"
     only_first(monkeypatch)

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from ctxtui.tui.app import CtxtuiApp
+from ctxtui.tui.commands.command import Commanded
 from ctxtui.tui.messages import GoHome, Open
 from ctxtui.tui.widgets.keyline import Key, KeyLine
 
@@ -43,7 +44,7 @@ async def test_nothing_is_begun_beside_a_screen_that_is_gone(monkeypatch: pytest
     assert Beside.begun == 0 and app._background is None
 
 
-class Asking(Screen[None]):
+class Asking(Commanded, Screen[None]):
     """A screen on which something would be lost."""
 
     asked: int = 0

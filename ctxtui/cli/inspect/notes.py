@@ -79,7 +79,7 @@ def _print(painter: Painter, rows: list[PlacedNote], *, placed: bool) -> None:
             gone = bool(note.path) and not os.path.exists(note.path)
             words = [Span(home_short(note.path) or note.session, "bold"), Span("  gone" if gone else "", "warn")]
             painter.line(words)
-        text = [Span(f"  {safe_text.one_line(note.text)}", "ink")] if note.text else []
+        text = [Span(f"  {safe_text.one_line(note.text)}")] if note.text else []
         place = [Span(f" {where(one)}  ", "dim")] if placed else [Span(" ")]
         on = "call" if note.target is None else "block"
         painter.line([Span("  "), of_note(note), *place, Span(f"{on}: {safe_text.one_line(note.about)}", "dim"), *text])

@@ -133,9 +133,9 @@ def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
     at = found.at
     line = [
         *_HITS.draw(hit, 0),
-        Span(safe_text.line(found.snippet[:at]), "ink"),
+        Span(safe_text.line(found.snippet[:at])),
         Span(safe_text.line(found.snippet[at : found.end]), "warn bold"),
-        Span(safe_text.line(found.snippet[found.end :]), "ink"),
+        Span(safe_text.line(found.snippet[found.end :])),
         Span(f"  ({found.hits:,} hits)" if found.hits > 1 else "", "dim"),
     ]
     painter.line(cropped(line, width()) if sys.stdout.isatty() else line)

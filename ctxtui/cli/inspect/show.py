@@ -167,7 +167,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     yield [Span(cells.fit(facts, room), "dim")]
     if chosen.number:
         if words := _sentence(book, chosen, settings):
-            yield [Span(cells.fit(safe_text.one_line(words), room), "ink")]
+            yield [Span(cells.fit(safe_text.one_line(words), room))]
         yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
         if copied := sum(call.is_copy for call in session.calls.values()):
             words = f"{numbers.many(copied, 'call')} of it ctxtui copied from another session, where they were paid"
@@ -201,7 +201,7 @@ def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings)
     if coming is not None and chosen.number == len(book.session.thread_calls(chosen.thread)):
         then = figures(book, coming).context_tokens
         words = f"since then {numbers.tokens(then - got.context_tokens)} came and were not sent yet: "
-        yield [Span(f"{words}{numbers.exact(then)} tokens with them, --after shows them", "ink")]
+        yield [Span(f"{words}{numbers.exact(then)} tokens with them, --after shows them")]
     kinds = Counter(one.kind for one in book.session.happenings if one.thread == chosen.thread)
     if kinds:
         names = ", ".join(f"{count:,} × {safe_text.one_line(kind)}" for kind, count in kinds.most_common())
@@ -282,7 +282,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
     def words(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
             told = read(figure.block).text
-            return [Span(_UNSEEN[figure.category] if told in (WHAT, AGAIN) else told, "ink")]
+            return [Span(_UNSEEN[figure.category] if told in (WHAT, AGAIN) else told)]
         says = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
             return one_line.words(says, signs.category(figure.category).style)

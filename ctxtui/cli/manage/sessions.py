@@ -199,6 +199,6 @@ def _figure(column: HomeColumn) -> Column[SessionSummary]:
     def text(one: SessionSummary, room: int) -> Span:
         if column.text is None or not one.known or one.error:
             return Span(numbers.NONE, "faint")
-        return Span(column.text(one), "ink")
+        return Span(column.text(one))
 
     return Column(column.name, column.printed, text)

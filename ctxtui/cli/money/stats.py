@@ -143,7 +143,7 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
     room = width()
     painter.lines(rule("stats", "".join(span.text for span in view.told(found, at))))
     if not found.total.calls:
-        painter.lines([[Span(line, "ink")] for line in safe_text.wrap(_NONE, room)])
+        painter.lines([[Span(line)] for line in safe_text.wrap(_NONE, room)])
         return
     if by != TOOL:
         painter.lines(table_lines(view.table(by.replace("-", " "), mark=0), [*found.rows, found.total], room))
@@ -157,9 +157,9 @@ def _print(painter: Painter, found: Stats, by: str, at: float) -> None:
             painter.line(
                 [
                     Span(f"{numbers.money(miss.lost):>9}", "warn"),
-                    Span(f"  {miss.cause:{view.CAUSE}}", "ink"),
+                    Span(f"  {miss.cause:{view.CAUSE}}"),
                     Span(f"  call {miss.call:,} of ", "dim"),
-                    Span(cells.ends(safe_text.one_line(miss.title or miss.key, 400), room - view.CAUSE - 26), "ink"),
+                    Span(cells.ends(safe_text.one_line(miss.title or miss.key, 400), room - view.CAUSE - 26)),
                 ]
             )
     _print_windows(painter, found, by, at, room)
@@ -178,7 +178,7 @@ def _print_windows(painter: Painter, found: Stats, by: str, at: float, room: int
         painter.lines(rule("windows of 5 hours", "the fullest"))
         for window in sorted(found.windows, key=lambda one: -one.tokens)[:_DEAREST]:
             start = datetime.fromtimestamp(window.start).astimezone()
-            painter.line([Span(f"{start:%Y-%m-%d %H:%M}", "ink"), Span(f"  {view.of_window(window)}", "dim")])
+            painter.line([Span(f"{start:%Y-%m-%d %H:%M}"), Span(f"  {view.of_window(window)}", "dim")])
     if found.reported:
         painter.lines(rule("quota", "as the providers reported it last"))
         painter.lines(table_lines(view.quota_table(at, mark=0), found.reported, room))

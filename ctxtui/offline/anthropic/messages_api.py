@@ -146,7 +146,7 @@ def betas_of(asked: ApiRequest) -> tuple[str, ...]:
     return tuple(name.strip() for name in asked.headers.get("anthropic-beta", "").split(",") if name.strip())
 
 
-def refused(provider: Provider, asked: ApiRequest, counting: bool) -> list[Refusal]:
+def refused(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
     """Why the request is not served."""
     version = asked.headers.get("anthropic-version")
     if version is None:

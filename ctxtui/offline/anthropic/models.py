@@ -18,36 +18,19 @@ OFFLINE: Final = "offline"
 STAND_IN: Final = "claude-opus-5-5"
 """The model whose rules hold for `OFFLINE`."""
 
-KNOWN: Final = (
-    "claude-fable-5-2",
-    "claude-mythos-5-2",
-    "claude-fable-5-1",
-    "claude-mythos-5-1",
-    "claude-opus-5-5",
-    "claude-sonnet-5-5",
-    "claude-haiku-5-5",
-    "claude-fable-5",
-    "claude-mythos-5",
-    "claude-opus-5",
-    "claude-opus-4-8",
-    "claude-opus-4-7",
-    "claude-sonnet-5",
-    "claude-opus-4-6",
-    "claude-sonnet-4-6",
-    "claude-opus-4-5",
-    "claude-sonnet-4-5",
-    "claude-haiku-4-5",
-    "claude-opus-4-1",
-    "claude-opus-4",
-    "claude-sonnet-4",
+KNOWN: Final = tuple(
+    (
+        "claude-fable-5-2 claude-mythos-5-2 claude-fable-5-1 claude-mythos-5-1 claude-opus-5-5 claude-sonnet-5-5 "
+        "claude-haiku-5-5 claude-fable-5 claude-mythos-5 claude-opus-5 claude-opus-4-8 claude-opus-4-7 "
+        "claude-sonnet-5 claude-opus-4-6 claude-sonnet-4-6 claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5 "
+        "claude-opus-4-1 claude-opus-4 claude-sonnet-4"
+    ).split()
 )
 """The ids that are listed, newest first; others of the same lines are refused as not found."""
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS: Final = ("fable", "mythos")
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
-_EPOCH: Final = "1970-01-01T00:00:00Z"
-_KINDS: Final = ("adaptive", "between_tools", "disabled", "enabled")
 
 
 class Claude(Struct, frozen=True):
@@ -144,36 +127,12 @@ def anthropic_model(id_: str) -> dict[str, Json] | None:
         "type": "model",
         "id": id_,
         "display_name": name,
-        "created_at": _EPOCH,
+        "created_at": "1970-01-01T00:00:00Z",
         "lifecycle": "active",
         "line": None if id_ == OFFLINE else model.line,
         "max_input_tokens": model.window,
         "max_tokens": model.max_output,
         "deprecated_at": None,
         "retires_at": None,
-        "capabilities": _capabilities(model),
-    }
-
-
-def _capabilities(model: Claude) -> dict[str, Json]:
-    def supported(yes: bool) -> dict[str, Json]:
-        return {"supported": yes}
-
-    no, yes = supported(False), supported(True)
-    return {
-        "batch": no,
-        "citations": no,
-        "code_execution": no,
-        "context_management": {
-            "supported": True,
-            "clear_thinking_20251015": yes,
-            "clear_tool_uses_20250919": yes,
-            "compact_20260112": no,
-        },
-        "effort": {"supported": bool(model.efforts), **{e: supported(e in model.efforts) for e in EFFORTS}},
-        "image_input": yes,
-        "pdf_input": yes,
-        "server_tools": {"supported": False, "code_execution": no, "web_search": no},
-        "structured_outputs": yes,
-        "thinking": {"supported": True, "types": {kind: supported(kind in model.thinking) for kind in _KINDS}},
+        "capabilities": None,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -53,27 +54,17 @@ def _openai_key(headers: Mapping[str, str]) -> Refusal | None:
     return None
 
 
-def _anthropic(serve: Serve, counting: bool) -> ServedRoute:
-    return ServedRoute(
-        lambda provider, asked: messages_api.refused(provider, asked, counting),
-        serve,
-        messages_api.error,
-        "request-id",
-        _anthropic_key,
-    )
-
-
-def _openai(refused: Callable[[Provider, ApiRequest], list[Refusal]], serve: Serve) -> ServedRoute:
-    return ServedRoute(refused, serve, chat_api.error, "x-request-id", _openai_key)
-
-
+_ANTHROPIC: Final = partial(ServedRoute, error=messages_api.error, id_header="request-id", has_key=_anthropic_key)
+_OPENAI: Final = partial(ServedRoute, error=chat_api.error, id_header="x-request-id", has_key=_openai_key)
 DESKS: Final[dict[str, ServedRoute]] = {
-    "/v1/messages": _anthropic(messages_api.messages, False),
-    "/v1/messages/count_tokens": _anthropic(messages_api.count_tokens, True),
-    "/v1/chat/completions": _openai(lambda provider, asked: chat_api.refused(asked, False), chat_api.completions),
-    "/v1/responses": _openai(lambda p, asked: responses_api.refused(p, asked, False), responses_api.create),
-    "/v1/responses/input_tokens": _openai(
-        lambda p, asked: responses_api.refused(p, asked, True), responses_api.input_tokens
+    "/v1/messages": _ANTHROPIC(refused=messages_api.refused, serve=messages_api.messages),
+    "/v1/messages/count_tokens": _ANTHROPIC(
+        refused=partial(messages_api.refused, counting=True), serve=messages_api.count_tokens
+    ),
+    "/v1/chat/completions": _OPENAI(refused=chat_api.refused, serve=chat_api.completions),
+    "/v1/responses": _OPENAI(refused=responses_api.refused, serve=responses_api.create),
+    "/v1/responses/input_tokens": _OPENAI(
+        refused=partial(responses_api.refused, counting=True), serve=responses_api.input_tokens
     ),
 }
 """What is served with a body, by path."""

@@ -37,7 +37,7 @@ _BROKEN: Final = {
 }
 
 
-def refused(asked: ApiRequest, _counting: bool) -> list[Refusal]:
+def refused(_: Provider, asked: ApiRequest) -> list[Refusal]:
     """Why the request is not served."""
     return refusals(asked.body)
 

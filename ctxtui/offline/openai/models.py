@@ -16,30 +16,12 @@ from ctxtui.tokens.models import plain_id
 STAND_IN: Final = "gpt-5.6"
 """The model whose rules hold for the offline model in OpenAI's dialects."""
 
-KNOWN: Final = (
-    "gpt-6.1-sol",
-    "gpt-6.1-terra",
-    "gpt-6-astra",
-    "gpt-6-sol",
-    "gpt-6-luna",
-    "gpt-5.6",
-    "gpt-5.6-sol",
-    "gpt-5.6-terra",
-    "gpt-5.6-luna",
-    "gpt-5.5",
-    "gpt-5.4",
-    "gpt-5.4-mini",
-    "gpt-5.4-nano",
-    "gpt-5.2",
-    "gpt-5.1",
-    "gpt-5",
-    "gpt-5-mini",
-    "gpt-5-nano",
-    "gpt-4.1",
-    "gpt-4o",
-    "gpt-4o-mini",
-    "o3",
-    "o4-mini",
+KNOWN: Final = tuple(
+    (
+        "gpt-6.1-sol gpt-6.1-terra gpt-6-astra gpt-6-sol gpt-6-luna gpt-5.6 gpt-5.6-sol gpt-5.6-terra "
+        "gpt-5.6-luna gpt-5.5 gpt-5.4 gpt-5.4-mini gpt-5.4-nano gpt-5.2 gpt-5.1 gpt-5 gpt-5-mini gpt-5-nano "
+        "gpt-4.1 gpt-4o gpt-4o-mini o3 o4-mini"
+    ).split()
 )
 """The ids that are listed; relatives of them are taken too."""
 

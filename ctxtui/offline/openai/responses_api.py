@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.cache.outcome import CacheOutcome
@@ -55,39 +55,40 @@ def _opened(item: Event) -> Event:
     return {**item, **empty[item["type"]]}
 
 
+_CALLED: Final = {
+    "function_call": ("response.function_call_arguments", "arguments", ("name", "arguments")),
+    "custom_tool_call": ("response.custom_tool_call_input", "input", ("input",)),
+}
+_PARTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
+    "reasoning": ("summary", "summary_index", "reasoning_summary_part", "reasoning_summary_text", {}),
+    "message": ("content", "content_index", "content_part", "output_text", {"logprobs": []}),
+}
+
+
 def _inside(item: Event, where: Event) -> Iterator[Event]:
-    if item["type"] == "function_call":
-        for piece in pieces(item["arguments"]):
-            yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
-        done = {"name": item["name"], "arguments": item["arguments"]}
-        yield {"type": "response.function_call_arguments.done", **where, **done}
-    elif item["type"] == "custom_tool_call":
-        for piece in pieces(item["input"]):
-            yield {"type": "response.custom_tool_call_input.delta", **where, "delta": piece}
-        yield {"type": "response.custom_tool_call_input.done", **where, "input": item["input"]}
-    elif item["type"] == "reasoning":
-        for n, part in enumerate(item["summary"]):
-            place = {**where, "summary_index": n}
-            yield {"type": "response.reasoning_summary_part.added", **place, "part": {**part, "text": ""}}
+    if item["type"] in _CALLED:
+        name, given, done = _CALLED[item["type"]]
+        yield from ({"type": f"{name}.delta", **where, "delta": piece} for piece in pieces(item[given]))
+        yield {"type": f"{name}.done", **where, **{key: item[key] for key in done}}
+    elif item["type"] in _PARTS:
+        held, index, outer, inner, more = _PARTS[item["type"]]
+        for n, part in enumerate(item[held]):
+            place = {**where, index: n}
+            yield {"type": f"response.{outer}.added", **place, "part": {**part, "text": ""}}
             for piece in pieces(part["text"]):
-                yield {"type": "response.reasoning_summary_text.delta", **place, "delta": piece}
-            yield {"type": "response.reasoning_summary_text.done", **place, "text": part["text"]}
-            yield {"type": "response.reasoning_summary_part.done", **place, "part": part}
-    elif item["type"] == "message":
-        for n, part in enumerate(item["content"]):
-            place = {**where, "content_index": n}
-            yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
-            for piece in pieces(part["text"]):
-                yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
-            yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
-            yield {"type": "response.content_part.done", **place, "part": part}
+                yield {"type": f"response.{inner}.delta", **place, "delta": piece, **more}
+            yield {"type": f"response.{inner}.done", **place, "text": part["text"], **more}
+            yield {"type": f"response.{outer}.done", **place, "part": part}
 
 
 def read_input(provider: Provider, asked: ApiRequest, model: Gpt) -> tuple[WeighedRequest, list[Json]]:
     """The request as `model` reads it and the ``input_transformations`` that tell what was taken out. Where truncation
     is automatic, the oldest items of one that is too long are gone."""
     kept = before(provider, asked)
-    items = [_referred(provider, item) for item in [*(kept.items if kept else ()), *items_of(asked.body)]]
+    items = [
+        provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
+        for item in [*(kept.items if kept else ()), *items_of(asked.body)]
+    ]
     items, removed = (items, []) if model.all_turns else _current(items)
     weighed = _weigh(provider, asked, items)
     while asked.body.get("truncation") == "auto" and weighed.tokens > model.window and len(items) > 1:
@@ -100,10 +101,6 @@ def before(provider: Provider, asked: ApiRequest) -> KeptResponse | None:
     """The response that the request goes on with: held by its WebSocket, or kept for all."""
     id_ = str(asked.body.get("previous_response_id"))
     return (asked.held or {}).get(id_) or provider.kept.get(id_)
-
-
-def _referred(provider: Provider, item: dict[str, Json]) -> dict[str, Json]:
-    return provider.items.get(str(item.get("id")), item) if kind_of(item) == "item_reference" else item
 
 
 def _weigh(provider: Provider, asked: ApiRequest, items: Sequence[Json]) -> WeighedRequest:
@@ -164,20 +161,16 @@ _BROKEN: Final = {
 }
 
 
-def refused(provider: Provider, asked: ApiRequest, counting: bool) -> list[Refusal]:
+def refused(provider: Provider, asked: ApiRequest, counting: bool = False) -> list[Refusal]:
     """Why the request is not served."""
     kept = before(provider, asked)
     if asked.body.get("conversation") is not None:
-        told = f"Conversation with id '{_conversation(asked)}' not found."
+        given = asked.body["conversation"]
+        told = f"Conversation with id '{members(given).get('id') or given}' not found."
         return [Refusal(told, 404, param="conversation", rule="conversation")]
     items = kept.items if kept else None
     by_socket = asked.held is not None
     return refusals(asked.body, before=items, stored=provider.items, counting=counting, by_socket=by_socket)
-
-
-def _conversation(asked: ApiRequest) -> str:
-    given = asked.body["conversation"]
-    return str(members(given).get("id") or given)
 
 
 def input_tokens(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
@@ -200,8 +193,10 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     talk = listen(weighed.request)
     if members(asked.body.get("prompt_cache_options")).get("prewarm") is True:
         said, output = ModelAnswer(()), []
-    elif _compacts(asked.body):
-        said, output = ModelAnswer(()), [_compacted(talk, provider.names.new("cmp_"))]
+    elif any(members(item).get("type") == _TRIGGER for item in rows(asked.body.get("input"))[-1:]):
+        # Only the provider reads the item that stands for the talk from here on.
+        compacted = {"type": "compaction", "encrypted_content": close(summary(talk, task=True))}
+        said, output = ModelAnswer(()), [{"id": provider.names.new("cmp_"), **compacted}]
     else:
         said = _answered(provider, asked, weighed, talk, model)
         output = list(_output(provider, asked, said, talk))
@@ -264,14 +259,9 @@ def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: Scri
     status = "incomplete" if said.ended == LENGTH else "completed"
     for part in said.parts:
         if isinstance(part, Thought):
-            summary = [{"type": "summary_text", "text": part.text}] if summed else []
-            cipher = close(part.text)
-            yield {
-                "id": provider.names.new("rs_"),
-                "type": "reasoning",
-                "summary": summary,
-                "encrypted_content": cipher,
-            }
+            told: dict[str, Json] = {"summary": [{"type": "summary_text", "text": part.text}] if summed else []}
+            told["encrypted_content"] = close(part.text)
+            yield {"id": provider.names.new("rs_"), "type": "reasoning", **told}
         elif isinstance(part, Words):
             content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": part.text}]
             told = {"status": status, "role": "assistant", "content": content}
@@ -338,13 +328,3 @@ def _keep(provider: Provider, asked: ApiRequest, response: dict[str, Json]) -> N
         asked.held[response["id"]] = kept
     if asked.body.get("store") is not False:
         provider.keep(response["id"], kept)
-
-
-def _compacts(body: Mapping[str, Json]) -> bool:
-    items = rows(body.get("input"))
-    return bool(items) and members(items[-1]).get("type") == _TRIGGER
-
-
-def _compacted(talk: ScriptTask, id_: str) -> dict[str, Json]:
-    """The one item that stands for `talk` from here on: only the provider reads it."""
-    return {"id": id_, "type": "compaction", "encrypted_content": close(summary(talk, task=True))}

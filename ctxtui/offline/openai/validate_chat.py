@@ -17,15 +17,17 @@ from ctxtui.offline.openai.validate_fields import (
     MOST_CHOICES,
     SAMPLED,
     called,
+    choice_refusals,
     empty_array,
     function_refusals,
+    invalid,
     large_output,
     list_refusals,
     long_array,
     object_refusals,
     spelled,
+    stream_refusals,
     temperature_refusals,
-    unknown_choice,
     unsupported,
     worded,
     wrong_value,
@@ -100,10 +102,7 @@ def _part(part: Json, path: Path, known: Mapping[str, Fields], role: str) -> Ite
         yield worded(ShapeFault("type", path, ShapeField(("object",)), part))
     elif kind == "image_url" and role != "user":
         told = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
-        where = spelled(path[:2])
-        yield Refusal(
-            f"Invalid '{where}'. {told} contains an image URL.", param=where, code="invalid_value", rule="image place"
-        )
+        yield invalid(spelled(path[:2]), f"{told} contains an image URL.", rule="image place")
     elif not isinstance(kind, str) or kind not in known or (role not in ("user", "assistant") and kind != "text"):
         yield wrong_value(str(kind), tuple(known), f"{spelled(path)}.type")
     else:
@@ -166,7 +165,6 @@ _FIELDS: Final = (
     )
     | SAMPLED
 )
-_CHOICES: Final = ("none", "auto", "required")
 _STOPS: Final = 4
 
 
@@ -195,8 +193,7 @@ def refusals(body: Json) -> list[Refusal]:
 
 def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
     for key in ("max_tokens", "max_completion_tokens"):
-        if (large := large_output(key, body.get(key), model.max_output)) is not None:
-            yield large
+        yield from large_output(key, body.get(key), model.max_output)
     if body.get("max_tokens") is not None:
         if model.reasons:
             yield unsupported("max_tokens", "max_completion_tokens")
@@ -210,9 +207,7 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
     stop = body.get("stop")
     if isinstance(stop, list) and len(stop) > _STOPS:
         yield long_array("stop", _STOPS, len(stop))
-    if body.get("stream_options") is not None and body.get("stream") is not True:
-        told = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-        yield Refusal(told, param="stream_options", rule="stream options")
+    yield from stream_refusals(body)
     if body.get("web_search_options") is not None and "search" not in model.id:
         told = "Web search options not supported with this model."
         yield Refusal(told, param="web_search_options", rule="web search")
@@ -228,8 +223,5 @@ def _tools(body: Mapping[str, Json]) -> Iterator[Refusal]:
             yield from object_refusals(tool["function"], FUNCTION, ("tools", n, "function"))
             yield from function_refusals(tool["function"], ("tools", n, "function"), f"tools[{n}].function.parameters")
     choice = body.get("tool_choice")
-    if isinstance(choice, str) and choice not in _CHOICES:
-        told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
-        yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
-    elif isinstance(choice, dict) and choice.get("type") == "function":
-        yield from unknown_choice(called(choice).get("name"), [called(t).get("name") for t in rows(body.get("tools"))])
+    name = called(choice).get("name") if members(choice).get("type") == "function" else None
+    yield from choice_refusals(choice, name, [called(tool).get("name") for tool in rows(body.get("tools"))])

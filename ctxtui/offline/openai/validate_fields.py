@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
@@ -46,46 +46,51 @@ def spelled(path: Path) -> str:
 
 def worded(fault: ShapeFault) -> Refusal:
     """A fault of shape in the provider's words."""
-    where = spelled(fault.path)
-    if fault.kind == "missing":
-        told, code = f"Missing required parameter: '{where}'.", "missing_required_parameter"
-    elif fault.kind == "extra":
-        told, code = f"Unknown parameter: '{where}'.", "unknown_parameter"
-    elif fault.kind == "choice":
-        return wrong_value(str(fault.value), fault.field.choices, where)
-    elif fault.kind in ("small", "large"):
-        return out_of_bounds(where, fault)
-    else:
-        told = f"expected {_expected(fault.field)}, but got {_NOUNS[type_of(fault.value)]} instead."
-        told, code = f"Invalid type for '{where}': {told}", "invalid_type"
+    where, field = spelled(fault.path), fault.field
+    if fault.kind == "choice":
+        return wrong_value(str(fault.value), field.choices, where)
+    if fault.kind in ("small", "large"):
+        noun = "integer" if field.types == ("integer",) else "decimal"
+        if fault.kind == "small":
+            end, code, bound = "below minimum", "below_min_value", f">= {field.at_least}"
+        else:
+            end, code, bound = "above maximum", "above_max_value", f"<= {field.at_most}"
+        told = f"{noun} {end} value. Expected a value {bound}, but got {fault.value} instead."
+        return invalid(where, told, f"{noun}_{code}")
+    nouns = [_NOUNS[name] for name in field.types]
+    expected = nouns[0] if len(nouns) == 1 else f"one of {' or '.join(nouns)}"
+    told, code = {
+        "missing": (f"Missing required parameter: '{where}'.", "missing_required_parameter"),
+        "extra": (f"Unknown parameter: '{where}'.", "unknown_parameter"),
+        "type": (
+            f"Invalid type for '{where}': expected {expected}, but got {_NOUNS[type_of(fault.value)]} instead.",
+            "invalid_type",
+        ),
+    }[fault.kind]
     return Refusal(told, param=where, code=code, rule=code.replace("_", " "))
 
 
-def _expected(field: ShapeField) -> str:
-    nouns = [_NOUNS[name] for name in field.types]
-    return nouns[0] if len(nouns) == 1 else f"one of {' or '.join(nouns)}"
+def invalid(where: str, told: str, code: str = "invalid_value", rule: str = "") -> Refusal:
+    """A value that is wrong at `where`."""
+    return Refusal(f"Invalid '{where}': {told}", param=where, code=code, rule=rule or code.replace("_", " "))
 
 
-def out_of_bounds(where: str, fault: ShapeFault) -> Refusal:
-    """A number that is too small or too large."""
-    noun = "integer" if fault.field.types == ("integer",) else "decimal"
-    small = fault.kind == "small"
-    end, sign = ("below minimum", ">=") if small else ("above maximum", "<=")
-    bound = fault.field.at_least if small else fault.field.at_most
-    told = f"{noun} {end} value. Expected a value {sign} {bound}, but got {fault.value} instead."
-    code = f"{noun}_below_min_value" if small else f"{noun}_above_max_value"
-    return Refusal(f"Invalid '{where}': {told}", param=where, code=code, rule=code.replace("_", " "))
+def object_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
+    """What is wrong with the members of an object at `path`, or that it is none."""
+    if not isinstance(value, dict):
+        yield worded(ShapeFault("type", path, ShapeField(("object",)), value))
+        return
+    yield from map(worded, faults(value, known, path))
 
 
-def large_output(where: str, wanted: Json, most: int) -> Refusal | None:
-    """More tokens of an answer than the model can give; None where it is not too much."""
-    if not isinstance(wanted, int) or wanted <= most:
-        return None
-    told = f"{where} is too large: {wanted}. This model supports at most {most} completion tokens, whereas you "
-    return Refusal(f"{told}provided {wanted}.", param=where, code="invalid_value", rule="max_tokens")
+def large_output(where: str, wanted: Json, most: int) -> Iterator[Refusal]:
+    """More tokens of an answer than the model can give."""
+    if isinstance(wanted, int) and wanted > most:
+        told = f"{where} is too large: {wanted}. This model supports at most {most} completion tokens, whereas you "
+        yield Refusal(f"{told}provided {wanted}.", param=where, code="invalid_value", rule="max_tokens")
 
 
-def wrong_value(value: str, supported: tuple[str, ...], where: str) -> Refusal:
+def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
     """A word that is none of the supported ones."""
     names = [f"'{name}'" for name in supported]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])}, and {names[-1]}"
@@ -96,27 +101,23 @@ def wrong_value(value: str, supported: tuple[str, ...], where: str) -> Refusal:
 def empty_array(where: str) -> Refusal:
     """A list that must hold something."""
     told = "empty array. Expected an array with minimum length 1, but got an empty array instead."
-    return Refusal(f"Invalid '{where}': {told}", param=where, code="empty_array", rule="empty array")
+    return invalid(where, told, "empty_array")
 
 
 def long_array(where: str, most: int, length: int) -> Refusal:
     """A list that holds too much."""
     told = f"array too long. Expected an array with maximum length {most}, but got an array with length {length}"
-    code = "array_above_max_length"
-    return Refusal(f"Invalid '{where}': {told} instead.", param=where, code=code, rule="array too long")
+    return invalid(where, f"{told} instead.", "array_above_max_length", "array too long")
 
 
 def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
     """What is wrong with the name of a function."""
-    if not isinstance(name, str):
-        return
-    if not re.match(NAME, name):
+    if isinstance(name, str) and not re.match(NAME, name):
         told = f"string does not match pattern. Expected a string that matches the pattern '{NAME}'."
-        yield Refusal(f"Invalid '{where}': {told}", param=where, code="invalid_value", rule="tool name")
-    elif len(name) > MOST_NAME:
+        yield invalid(where, told, rule="tool name")
+    elif isinstance(name, str) and len(name) > MOST_NAME:
         told = f"string too long. Expected a string with maximum length {MOST_NAME}, but got a string with length"
-        code = "string_above_max_length"
-        yield Refusal(f"Invalid '{where}': {told} {len(name)} instead.", param=where, code=code, rule="tool name")
+        yield invalid(where, f"{told} {len(name)} instead.", "string_above_max_length", "tool name")
 
 
 def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> Iterator[Refusal]:
@@ -146,19 +147,21 @@ def list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
                 yield Refusal(told, param=key, rule="no tools")
 
 
-def unknown_choice(name: Json, named: list[Json]) -> Iterator[Refusal]:
-    """A forced function that is none of the tools."""
-    if isinstance(name, str) and name not in named:
+def choice_refusals(choice: Json, name: Json, named: Sequence[Json]) -> Iterator[Refusal]:
+    """A choice that there is not, or a forced function that is none of the tools."""
+    if isinstance(choice, str) and choice not in ("none", "auto", "required"):
+        told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
+        yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
+    elif isinstance(name, str) and name not in named:
         told = f"Tool choice '{name}' not found in 'tools' parameter."
         yield Refusal(told, param="tool_choice", rule="unknown tool")
 
 
-def object_refusals(value: Json, known: Fields, path: Path) -> Iterator[Refusal]:
-    """What is wrong with the members of an object at `path`, or that it is none."""
-    if not isinstance(value, dict):
-        yield worded(ShapeFault("type", path, ShapeField(("object",)), value))
-        return
-    yield from (worded(fault) for fault in faults(value, known, path))
+def stream_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
+    """Options of a stream where none is asked for."""
+    if body.get("stream_options") is not None and body.get("stream") is not True:
+        told = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        yield Refusal(told, param="stream_options", rule="stream options")
 
 
 def unsupported(param: str, instead: str = "") -> Refusal:

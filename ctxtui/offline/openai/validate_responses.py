@@ -16,13 +16,15 @@ from ctxtui.offline.openai.validate_fields import (
     EFFORTS,
     FUNCTION,
     SAMPLED,
+    choice_refusals,
     function_refusals,
+    invalid,
     large_output,
     name_refusals,
     object_refusals,
     spelled,
+    stream_refusals,
     temperature_refusals,
-    unknown_choice,
     unsupported,
     worded,
     wrong_value,
@@ -35,7 +37,6 @@ _TOOL_FIELDS: Final[dict[str, Fields]] = {
     "namespace": fields("type! string, name! string, description! string, tools! array"),
 }
 _INSIDE: Final = ("function", "custom")
-_CHOICES: Final = ("none", "auto", "required")
 
 
 def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
@@ -65,19 +66,6 @@ def offered(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
         if members(item).get("type") == "additional_tools":
             given += rows(item.get("tools"))
     return [one for tool in given for one in (tool, *rows(members(tool).get("tools")))]
-
-
-def choice_refusals(choice: Json, tools: Sequence[Json]) -> Iterator[Refusal]:
-    """What is wrong with ``tool_choice`` where `tools` are offered."""
-    if choice == "required" and not tools:
-        told = "Tool choice 'required' must be specified with 'tools' parameter."
-        yield Refusal(told, param="tool_choice", rule="no tools")
-    elif isinstance(choice, str) and choice not in _CHOICES:
-        told = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
-        yield Refusal(told, param="tool_choice", code="invalid_value", rule="invalid value")
-    elif isinstance(choice, dict) and choice.get("type") in _INSIDE:
-        named = [members(tool).get("name") for tool in tools if members(tool).get("type") == choice["type"]]
-        yield from unknown_choice(choice.get("name"), named)
 
 
 ROLES: Final = ("user", "assistant", "system", "developer")
@@ -150,10 +138,13 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
     begin = _PREFIX.get(kind)
     id_ = item.get("id")
     if begin and isinstance(id_, str) and not id_.startswith(begin):
-        told = f"Invalid 'input[{n}].id': '{id_}'. Expected an ID that begins with '{begin}'."
-        yield Refusal(told, param=f"input[{n}].id", code="invalid_value", rule="item id")
+        yield invalid(f"input[{n}].id", f"'{id_}'. Expected an ID that begins with '{begin}'.", rule="item id")
     if kind == "message":
-        yield from _message(item, n)
+        role = item.get("role")
+        if isinstance(role, str) and role not in ROLES:
+            yield wrong_value(role, ROLES, f"input[{n}].role")
+            return
+        yield from _parts(item.get("content"), ("input", n, "content"), _SAID if role == "assistant" else _INPUT)
     elif kind in ("function_call_output", "custom_tool_call_output"):
         yield from _parts(item.get("output"), ("input", n, "output"), _ANSWERED)
     elif kind == "agent_message":
@@ -161,14 +152,6 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
     elif kind == "additional_tools":
         for m, tool in enumerate(rows(item.get("tools"))):
             yield from tool_refusals(tool, ("input", n, "tools", m))
-
-
-def _message(item: Mapping[str, Json], n: int) -> Iterator[Refusal]:
-    role = item.get("role")
-    if isinstance(role, str) and role not in ROLES:
-        yield wrong_value(role, ROLES, f"input[{n}].role")
-        return
-    yield from _parts(item.get("content"), ("input", n, "content"), _SAID if role == "assistant" else _INPUT)
 
 
 def _parts(content: Json, path: Path, known: Mapping[str, Fields]) -> Iterator[Refusal]:
@@ -205,16 +188,13 @@ def order_refusals(
     """
     yield from _known(items[own:], stored, store)
     resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]
-    yield from _calls(resolved, whole and not _refers(resolved), own)
+    unresolved = any(kind_of(item) == "item_reference" for item in resolved)
+    yield from _calls(resolved, whole and not unresolved, own)
     yield from _reasoning(resolved, own)
     triggers = [n for n, item in enumerate(items[own:]) if kind_of(item) == "compaction_trigger"]
     if triggers and triggers[0] != len(items) - own - 1:
         told = "The 'compaction_trigger' item must be the last input item."
         yield Refusal(told, param=f"input[{triggers[0]}]", rule="compaction trigger")
-
-
-def _refers(items: Sequence[Item]) -> bool:
-    return any(kind_of(item) == "item_reference" for item in items)
 
 
 def _known(items: Sequence[Item], stored: Mapping[str, Item] | None, store: bool) -> Iterator[Refusal]:
@@ -364,17 +344,15 @@ def _presence(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refus
 
 
 def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
-    if (large := large_output("max_output_tokens", body.get("max_output_tokens"), model.max_output)) is not None:
-        yield large
+    yield from large_output("max_output_tokens", body.get("max_output_tokens"), model.max_output)
     reasoning = body.get("reasoning")
     if isinstance(reasoning, dict):
         yield from object_refusals(reasoning, _REASONING, ("reasoning",))
         if reasoning.get("effort") is not None and not model.reasons:
             yield unsupported("reasoning.effort")
     yield from temperature_refusals(body, model.fixed)
-    if body.get("stream_options") is not None and body.get("stream") is not True and "type" not in body:
-        told = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-        yield Refusal(told, param="stream_options", rule="stream options")
+    if "type" not in body:
+        yield from stream_refusals(body)
     if body.get("background") is True and body.get("store") is False:
         told = "Background mode requires 'store' to be true."
         yield Refusal(told, param="background", rule="background")
@@ -383,4 +361,11 @@ def _parameters(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusal]:
 def _tools(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
     for n, tool in enumerate(rows(body.get("tools"))):
         yield from tool_refusals(tool, ("tools", n))
-    yield from choice_refusals(body.get("tool_choice"), offered(body, items))
+    choice, tools = body.get("tool_choice"), offered(body, items)
+    if choice == "required" and not tools:
+        told = "Tool choice 'required' must be specified with 'tools' parameter."
+        yield Refusal(told, param="tool_choice", rule="no tools")
+    kind = members(choice).get("type")
+    name = members(choice).get("name") if kind in _INSIDE else None
+    named = [members(tool).get("name") for tool in tools if members(tool).get("type") == kind]
+    yield from choice_refusals(choice, name, named)

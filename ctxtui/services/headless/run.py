@@ -195,7 +195,8 @@ class HeadlessRun:
         names = self._host.tool_names
         for wanted in self._options.allow:
             if not any(fnmatchcase(name, wanted) for name in names):
-                raise NotFound(f"no tool {wanted!r}", place="--allow", way_out=f"there are {', '.join(names)}")
+                known = f"there are {', '.join(names)}" if names else "no tool is offered at all"
+                raise NotFound(f"no tool {wanted!r}", place="--allow", way_out=known)
         return frozenset(n for n in names if any(fnmatchcase(n, wanted) for wanted in self._options.allow))
 
     async def _report(self, task: str) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 PATIENCE: Final = 20.0
-"""Seconds in which a server must have said what it offers."""
+"""Seconds in which a server must have said what it offers, where its own `timeout` is not longer."""
 _CLOSED: Final = -32000
 _TIMED_OUT: Final = -32001
 _PAGES: Final = 100
@@ -209,10 +209,10 @@ class ServerConnection:
 
     async def _run(self) -> None:
         """The life of the server: a client is entered and left in the same task."""
-        failed = ""
+        failed, patience = "", max(PATIENCE, self.server.timeout)
         try:
             async with AsyncExitStack() as stack:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(patience):
                     client = await stack.enter_async_context(await self._opened(stack))
                     await self._list(client)
                 self._client = client
@@ -220,7 +220,7 @@ class ServerConnection:
                 self._settled.set()
                 await self._end.wait()
         except TimeoutError:
-            failed = f"it did not say what it offers in {PATIENCE:g} seconds{self._last_words()}"
+            failed = f"it did not say what it offers in {patience:g} seconds{self._last_words()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
             failed = self._locked or f"{_reason(error)}{self._last_words()}"
         finally:

@@ -11,8 +11,8 @@ from ctxtui.store.leases import every_living, in_use, refuse_in_use
 from ctxtui.store.notes import forget_words
 from ctxtui.store.rows import py_text, sql_text
 from ctxtui.store.schema.database_file import writing
+from ctxtui.store.sessions.content_rows import collect
 from ctxtui.store.sessions.listing import find
-from ctxtui.store.sessions.write import collect
 
 _DAY = 86_400
 

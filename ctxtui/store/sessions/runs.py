@@ -9,14 +9,12 @@ no thread's tip are not stored.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
 
-from ctxtui.core.block import Place
-from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 
 _GROUPS: Final = msgspec.json.Decoder(list[list[int]])
@@ -41,12 +39,17 @@ class NodeRun(Struct):
 
 
 class RunLayout:
-    """The runs that hold every context of a session, and where each node is in them."""
+    """The runs that hold contexts of `tree`, and where each node is in them; those in `stored` are there already.
+    `grown` are the indexes of runs that are new or longer than they were."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, stored: Iterable[list[int]] = ()) -> None:
         self._tree = tree
         self.runs: list[NodeRun] = []
+        self.grown: set[int] = set()
         self._at: dict[int, ContextAt] = {ROOT: NOWHERE}
+        for index, nodes in enumerate(stored):
+            self.runs.append(NodeRun(NOWHERE, 0, nodes))
+            self._place(index, 0)
 
     def add(self, head: int) -> None:
         """Make sure that the context `head` is held."""
@@ -69,25 +72,26 @@ class RunLayout:
             index = len(self.runs)
             self.runs.append(NodeRun(base, self._tree[nodes[0]].depth - 1))
         run = self.runs[index].nodes
-        for blocks, node in enumerate(nodes, len(run) + 1):
-            self._at[node] = ContextAt(index, blocks)
+        begun = len(run)
         run.extend(nodes)
+        self._place(index, begun)
+        self.grown.add(index)
 
+    def _place(self, index: int, first: int) -> None:
+        nodes = self.runs[index].nodes
+        self._at.update((nodes[n], ContextAt(index, n + 1)) for n in range(first, len(nodes)))
 
-def heads(session: Session) -> Iterator[int]:
-    """Every node that a stored session must be able to name, in the order in which they came about."""
-    for call in session.calls.values():
-        yield from (call.raw_head, call.sent_head, call.response_head)
-    for thread in session.threads.values():
-        yield thread.tip
-
-
-def lay_out(session: Session) -> RunLayout:
-    """The runs of `session`."""
-    layout = RunLayout(session.tree)
-    for head in heads(session):
-        layout.add(head)
-    return layout
+    def part(self, index: int, blocks: int) -> int:
+        """Make a run of its own of what stands behind the first `blocks` of a run; its index."""
+        run, new = self.runs[index], len(self.runs)
+        for each in self.runs:
+            if each.parent.run == index and each.parent.blocks > blocks:
+                each.parent = ContextAt(new, each.parent.blocks - blocks)
+        self.runs.append(NodeRun(ContextAt(index, blocks), self._tree[run.nodes[blocks]].depth - 1, run.nodes[blocks:]))
+        del run.nodes[blocks:]
+        self._place(new, 0)
+        self.grown.add(new)
+        return new
 
 
 def items_text(pairs: Iterable[tuple[int, int]]) -> str:
@@ -107,8 +111,3 @@ def items_pairs(text: str) -> Iterator[tuple[int, int]]:
         place = group[0]
         for block in group[1:]:
             yield place, block
-
-
-def places_of(tree: Tree, runs: Sequence[NodeRun]) -> dict[Place, None]:
-    """Every place that occurs in `runs`, in order of appearance."""
-    return dict.fromkeys(tree[node].place for run in runs for node in run.nodes)

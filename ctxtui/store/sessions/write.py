@@ -1,25 +1,87 @@
-"""Writing a session: packed before the write lock is taken, inserted in one transaction."""
+"""Writing sessions: what is new is written, what is there stays, whether a recording is imported or a chat goes on.
+
+Several processes may append to one session. Runs only ever grow, so what one of them knows of a run stays its
+beginning: where another one was faster, what is new becomes a run of its own, and each context stays what it was.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from itertools import count
 
-from ctxtui.core.block import Block, Place
-from ctxtui.core.session import Session
-from ctxtui.store.block_codec import SMALLEST, Packer, preview
+from msgspec.structs import replace
+
+from ctxtui.core.block import Place
+from ctxtui.core.call import Call, count_calls
+from ctxtui.core.session import MAIN, Described, Happened, Session, ThreadSeen
+from ctxtui.core.tree import Tree
+from ctxtui.store.block_codec import Packer
 from ctxtui.store.host_process import HostProcess
 from ctxtui.store.leases import refuse_in_use
-from ctxtui.store.rows import Price, Progress, SourceInfo, py_text, sql_text
+from ctxtui.store.rows import Price, Priced, Progress, SourceInfo, sql_text
 from ctxtui.store.schema.database_file import writing
 from ctxtui.store.sessions import call_rows
+from ctxtui.store.sessions.call_rows import Listed
+from ctxtui.store.sessions.content_rows import BlockRow, Skeletons, collect, packed_blocks, place_keys, put_blocks
 from ctxtui.store.sessions.identity import Identity, identify
-from ctxtui.store.sessions.runs import RunLayout, items_text, lay_out, places_of
+from ctxtui.store.sessions.in_flight import SLOTS, Event, stretches
+from ctxtui.store.sessions.read import nodes_by_run
+from ctxtui.store.sessions.runs import RunLayout, items_text
 
 _LISTS = {"skipped": 4, "happenings": 7, "outcomes": 4}
 """Tables with one row per list entry, and how many columns they have."""
+
+
+def write_session(
+    conn: sqlite3.Connection,
+    session: Session,
+    source: SourceInfo,
+    *,
+    price: Price,
+    progress: Progress | None,
+    now: float,
+    host: HostProcess | None = None,
+) -> str:
+    """Store `session`, or bring its stored form up to date; its id in the store. See `Store.import_session`. `host` is
+    the one who hosts it, if that writes it."""
+    tips = [thread.tip for thread in session.threads.values()]
+    heads = [head for call in session.calls.values() for head in (call.raw_head, call.sent_head, call.response_head)]
+    layout = RunLayout(session.tree)
+    for head in (*heads, *tips):
+        layout.add(head)
+    digests = dict.fromkeys(session.tree[node].block.digest for run in layout.runs for node in run.nodes)
+    packer = Packer(conn)
+    # Before the lock is taken: it takes the most time.
+    packed = packed_blocks(conn, packer, [session.tree.blocks[digest] for digest in digests], progress)
+    costs = {id_: price(call) for id_, call in session.calls.items()}
+    with writing(conn):
+        identity = identify(conn, session, source)
+        if identity.keep:
+            return identity.id
+        refuse_in_use(conn, identity.id, host)
+        key = put_session(conn, identity, session, source, now)
+        held = [block for (block,) in conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))]
+        for table in ("calls", "threads", "runs", "session_blocks"):
+            conn.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
+        to = Appender(conn, key, session.tree, packer, packed=packed)
+        to.hold(heads)
+        where: dict[str, tuple[int, int, str]] = {}
+        for thread in session.threads.values():
+            to.thread(ThreadSeen(thread.id, thread.label, thread.parent))
+            row = to.tip(thread.id, thread.tip)
+            where |= {id_: (row, n, thread.id) for n, id_ in enumerate(session.order.get(thread.id, ()), 1)}
+        for nth, (id_, call) in enumerate(session.calls.items()):
+            row, number, listed = where[id_]
+            own = None if call.thread == listed else sql_text(call.thread)
+            to.put(Listed(key, nth, row, number, own), call, costs[id_])
+        conn.execute(call_rows.SUMS, {"session": key})
+        # A record may be the sum of several calls.
+        made = (count_calls(session.calls.values()), sql_text(session.model), key)
+        conn.execute("UPDATE sessions SET calls = ?, model = ? WHERE key = ?", made)
+        collect(conn, held)
+    return identity.id
 
 
 def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, source: SourceInfo, now: float) -> int:
@@ -77,150 +139,194 @@ def _put_lists(conn: sqlite3.Connection, key: int, session: Session) -> None:
         conn.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width)})", numbered)
 
 
-def place_keys(conn: sqlite3.Connection, places: Iterable[Place]) -> dict[Place, int]:
-    """The keys of `places`, made where they are new."""
-    rows = conn.execute("SELECT key, section, role, mark FROM places")
-    keys = {Place(*map(py_text, texts)): key for key, *texts in rows}
-    for place in places:
-        if place not in keys:
-            values = tuple(map(sql_text, place))
-            done = conn.execute("INSERT INTO places (section, role, mark) VALUES (?, ?, ?)", values)
-            keys[place] = int(done.lastrowid or 0)
-    return keys
+class Appender:
+    """Appends to the session with row `key`, whose contexts are in `tree`, as the host with the token `host`; every
+    method within the caller's own transaction. After a rollback it must be made anew: it remembers what it wrote.
+    `packed` are rows of blocks that were made before."""
 
+    def __init__(
+        self,
+        conn: sqlite3.Connection,
+        key: int,
+        tree: Tree,
+        packer: Packer,
+        host: str = "",
+        packed: dict[str, BlockRow] | None = None,
+    ) -> None:
+        self.key = key
+        self.host = host
+        self._conn = conn
+        self._tree = tree
+        self._packer = packer
+        self._packed = packed or {}
+        self._skeletons = Skeletons(conn, packer)
+        self._names: dict[str, str] = {}
+        """Calls by their own ids that have another one here."""
+        self._blocks: dict[str, int] = {}
+        self._places: dict[Place, int] = {}
+        stored = {run: nodes for run, nodes in nodes_by_run(conn, key, tree).items() if run is not None}
+        self._layout = RunLayout(tree, stored.values())
+        self._runs = dict(enumerate(stored))
+        """The rows of runs by their index."""
+        self._pairs = {index: self._pairs_of(nodes) for index, nodes in enumerate(stored.values())}
+        """What their rows hold."""
 
-_CHUNK = 500
+    def event(self, call: str, at: float, kind: str, data: str | bytes, thread: str = MAIN) -> None:
+        """Keep something that is in flight in `thread`."""
+        self.events([(call, at, kind, data, thread)])
 
+    def events(self, events: Iterable[Event]) -> None:
+        """The same of many, in their order."""
+        into = "INSERT INTO events (session, host, thread, call, at, kind, data, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        for one in stretches(events):
+            if one.kind in SLOTS:
+                gone = "DELETE FROM events WHERE session = ? AND host = ? AND kind = ?"
+                self._conn.execute(gone, (self.key, self.host, one.kind))
+            names = (sql_text(one.thread), sql_text(self._names.get(one.call, one.call)))
+            self._conn.execute(into, (self.key, self.host, *names, one.at, one.kind, one.data, one.parts))
 
-class BlockRow(NamedTuple):
-    """A block as its row holds it, less the key."""
+    def call(self, call: Call, tip: int, cost: Priced | None, left: str | None = None) -> None:
+        """Write a call that ended; the thread's record now ends at `tip`. What was in flight in the thread until here
+        is in it, or all that the host `left` had in flight there."""
+        conn = self._conn
+        self._names[call.id] = self._free(call)
+        call = replace(call, id=self._names[call.id])
+        self.hold((call.raw_head, call.sent_head, call.response_head))
+        thread = self.tip(call.thread, tip)
+        ours = (self.key,)
+        nth = conn.execute("SELECT coalesce(max(nth), -1) + 1 FROM calls WHERE session = ?", ours).fetchone()[0]
+        number = conn.execute("SELECT coalesce(max(number), 0) + 1 FROM calls WHERE thread = ?", (thread,)).fetchone()
+        self.put(Listed(self.key, nth, thread, number[0]), call, cost)
+        if left is None:
+            self.landed(call.thread)
+        else:
+            gone = "DELETE FROM events WHERE session = ? AND host = ? AND thread = ?"
+            conn.execute(gone, (self.key, left, sql_text(call.thread)))
+        conn.execute(call_rows.SUMS, {"session": self.key})
 
-    digest: bytes
-    kind: str | bytes
-    size: int
-    codec: int
-    preview: str | None
-    body: str | bytes
+    def put(self, listed: Listed, call: Call, cost: Priced | None) -> None:
+        """Write the row of a call whose contexts are held."""
+        heads = [self._at(head) for head in (call.raw_head, call.sent_head, call.response_head)]
+        call_rows.put(self._conn, listed, call, heads, cost, self._skeletons)
 
+    def _free(self, call: Call) -> str:
+        """The id of `call`, or one made of it where another process has given it to a call of its own: that one began
+        at another time."""
+        id_, find = call.id, "SELECT 1 FROM calls WHERE session = ? AND id = ? AND started IS NOT ?"
+        for n in count(2):
+            if not self._conn.execute(find, (self.key, sql_text(id_), call.started)).fetchone():
+                break
+            id_ = f"{call.id}.{n}"
+        return id_
 
-def write_session(
-    conn: sqlite3.Connection,
-    session: Session,
-    source: SourceInfo,
-    *,
-    price: Price,
-    progress: Progress | None,
-    now: float,
-    host: HostProcess | None = None,
-) -> str:
-    """Store `session`, or bring its stored form up to date; its id in the store. See `Store.import_session`. `host` is
-    the one who hosts it, if that writes it."""
-    layout = lay_out(session)
-    digests = dict.fromkeys(session.tree[node].block.digest for run in layout.runs for node in run.nodes)
-    blocks = [session.tree.blocks[digest] for digest in digests]
-    packer = Packer(conn)
-    packed = _packed(conn, packer, blocks, progress)
-    with writing(conn):
-        identity = identify(conn, session, source)
-        if identity.keep:
-            return identity.id
-        refuse_in_use(conn, identity.id, host)
-        key = put_session(conn, identity, session, source, now)
-        keys = put_blocks(conn, packer, blocks, packed)
-        runs = _put_runs(conn, key, session, layout, keys)
-        call_rows.put(conn, key, session, layout, runs, packer, price)
-        _drop_old(conn, key, runs, set(keys.values()))
-    return identity.id
+    def landed(self, thread: str = MAIN) -> None:
+        """What this host had in flight in `thread` is in the record now."""
+        marks = ", ".join("?" * len(SLOTS))
+        gone = f"DELETE FROM events WHERE session = ? AND host = ? AND thread = ? AND kind NOT IN ({marks})"
+        self._conn.execute(gone, (self.key, self.host, sql_text(thread), *SLOTS))
 
+    def take_up(self, left: str) -> None:
+        """What the host `left` had in flight is this one's now."""
+        mine = "UPDATE events SET host = ? WHERE session = ? AND host = ?"
+        self._conn.execute(mine, (self.host, self.key, left))
 
-def _packed(
-    conn: sqlite3.Connection, packer: Packer, blocks: list[Block], progress: Progress | None
-) -> dict[str, BlockRow]:
-    """The rows of those blocks that the database does not hold."""
-    rows: dict[str, BlockRow] = {}
-    for start in range(0, len(blocks), _CHUNK):
-        chunk = blocks[start : start + _CHUNK]
-        known = known_blocks(conn, [block.digest for block in chunk])
-        rows.update((block.digest, _row(packer, block)) for block in chunk if block.digest not in known)
-        if progress is not None:
-            progress(min(start + _CHUNK, len(blocks)), len(blocks))
-    return rows
+    def described(self, about: Described) -> None:
+        """More is known of the session."""
+        texts = {"title": about.title, "client": about.client, "cwd": about.cwd}
+        known = {name: sql_text(text) for name, text in texts.items() if text}
+        if known:
+            sets = ", ".join(f"{name} = ?" for name in known)
+            self._conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*known.values(), self.key))
 
+    def thread(self, seen: ThreadSeen) -> None:
+        """A further line of context."""
+        conn = self._conn
+        nth = conn.execute("SELECT count(*) FROM threads WHERE session = ?", (self.key,)).fetchone()[0]
+        conn.execute(
+            "INSERT INTO threads (session, id, nth, label, parent, tip_run, tip_at) VALUES (?, ?, ?, ?, ?, NULL, 0)"
+            " ON CONFLICT (session, id) DO UPDATE SET label = excluded.label, parent = excluded.parent",
+            (self.key, sql_text(seen.id), nth, sql_text(seen.label), sql_text(seen.parent)),
+        )
 
-def _row(packer: Packer, block: Block) -> BlockRow:
-    words = preview(block) if len(block.body) >= SMALLEST else ""
-    codec, stored = packer.pack(block.body, beside=len(words.encode("utf-8", "replace")))
-    shown = words if isinstance(stored, bytes) else None
-    return BlockRow(bytes.fromhex(block.digest), sql_text(block.kind), len(block.body), codec, shown, stored)
+    def happened(self, one: Happened) -> None:
+        """A mark."""
+        conn = self._conn
+        nth = conn.execute("SELECT coalesce(max(nth), -1) + 1 FROM happenings WHERE session = ?", (self.key,))
+        words = (sql_text(one.kind), sql_text(one.text), sql_text(one.thread), one.at, sql_text(one.after))
+        conn.execute("INSERT INTO happenings VALUES (?, ?, ?, ?, ?, ?, ?)", (self.key, nth.fetchone()[0], *words))
 
+    def _thread(self, id_: str) -> int:
+        find = "SELECT key FROM threads WHERE session = ? AND id = ?"
+        row = self._conn.execute(find, (self.key, sql_text(id_))).fetchone()
+        if row is None:
+            self.thread(ThreadSeen(id_))
+            row = self._conn.execute(find, (self.key, sql_text(id_))).fetchone()
+        return int(row[0])
 
-def known_blocks(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
-    """The keys of those of `digests` that are stored."""
-    wanted = [bytes.fromhex(digest) for digest in digests]
-    found: dict[str, int] = {}
-    for start in range(0, len(wanted), _CHUNK):
-        chunk = wanted[start : start + _CHUNK]
-        marks = ",".join("?" * len(chunk))
-        rows = conn.execute(f"SELECT digest, key FROM blocks WHERE digest IN ({marks})", chunk)
-        found.update((digest.hex(), key) for digest, key in rows)
-    return found
+    def tip(self, thread: str, tip: int) -> int:
+        """The record of a thread ends at `tip` now; the thread's row."""
+        self.hold((tip,))
+        row = self._thread(thread or MAIN)
+        self._conn.execute("UPDATE threads SET tip_run = ?, tip_at = ? WHERE key = ?", (*self._at(tip), row))
+        return row
 
+    # Contexts
 
-def put_blocks(
-    conn: sqlite3.Connection, packer: Packer, blocks: list[Block], packed: dict[str, BlockRow]
-) -> dict[str, int]:
-    """The keys of `blocks`, written where they are new; `packed` are rows that were made before."""
-    # Asked again under the lock: another process may have added blocks since, or deleted some.
-    keys = known_blocks(conn, (block.digest for block in blocks))
-    missing = [block for block in blocks if block.digest not in keys]
-    rows = [packed.get(block.digest) or _row(packer, block) for block in missing]
-    first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM blocks").fetchone()[0]
-    keyed = list(enumerate(rows, first))
-    keys.update((row.digest.hex(), key) for key, row in keyed)
-    conn.executemany(
-        "INSERT INTO blocks (key, digest, kind, size, codec, preview, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((key, *row) for key, row in keyed),
-    )
-    return keys
+    def _at(self, head: int) -> tuple[int | None, int]:
+        at = self._layout.at(head)
+        return None if at.run is None else self._runs[at.run], at.blocks
 
+    def hold(self, heads: Iterable[int]) -> None:
+        """Write the contexts that are new: at the end of their runs, or as runs of their own."""
+        for head in heads:
+            self._layout.add(head)
+        for index in sorted(self._layout.grown & self._runs.keys()):
+            self._grow(index)
+        for index in sorted(self._layout.grown - self._runs.keys()):
+            self._insert(index)
+        self._layout.grown.clear()
 
-def _put_runs(
-    conn: sqlite3.Connection, session_key: int, session: Session, layout: RunLayout, keys: dict[str, int]
-) -> list[int]:
-    """Insert the runs; their keys in the order of `layout.runs`."""
-    pairs = [(session_key, key) for key in keys.values()]
-    conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", pairs)
-    places = place_keys(conn, places_of(session.tree, layout.runs))
-    first = conn.execute("SELECT coalesce(max(key), 0) + 1 FROM runs").fetchone()[0]
-    rows = []
-    for key, run in enumerate(layout.runs, first):
-        parent = None if run.parent.run is None else first + run.parent.run
-        nodes = [session.tree[node] for node in run.nodes]
-        items = items_text((places[node.place], keys[node.block.digest]) for node in nodes)
-        rows.append((key, session_key, parent, run.parent.blocks, run.depth, len(nodes), items))
-    conn.executemany(
-        "INSERT INTO runs (key, session, parent, offset, depth, length, items) VALUES (?, ?, ?, ?, ?, ?, ?)", rows
-    )
-    return [row[0] for row in rows]
+    def _grow(self, index: int) -> None:
+        """Put what is new at the end of a run; where another process has put something there, make it a run."""
+        known, nodes = self._pairs[index], self._layout.runs[index].nodes
+        more = self._written(nodes[len(known) :])
+        row = (len(nodes), items_text([*known, *more]), self._runs[index], self.key, len(known))
+        update = "UPDATE runs SET length = ?, items = ? WHERE key = ? AND session = ? AND length = ?"
+        if self._conn.execute(update, row).rowcount:
+            known.extend(more)
+        else:
+            self._layout.part(index, len(known))
 
+    def _insert(self, index: int) -> None:
+        if index in self._runs:
+            return
+        run = self._layout.runs[index]
+        parent = run.parent.run
+        if parent is not None:
+            # A run's parent has the smaller key.
+            self._insert(parent)
+        pairs = self._pairs[index] = self._written(run.nodes)
+        above = None if parent is None else self._runs[parent]
+        row = (self.key, above, run.parent.blocks, run.depth, len(pairs), items_text(pairs))
+        done = self._conn.execute(
+            "INSERT INTO runs (session, parent, offset, depth, length, items) VALUES (?, ?, ?, ?, ?, ?)", row
+        )
+        self._runs[index] = int(done.lastrowid or 0)
 
-def _drop_old(conn: sqlite3.Connection, session_key: int, runs: list[int], blocks: set[int]) -> None:
-    """Delete what an earlier import of the session left and this one does not hold."""
-    newest = runs[0] if runs else 1 << 62
-    conn.execute("DELETE FROM runs WHERE session = ? AND key < ?", (session_key, newest))
-    held = conn.execute("SELECT block FROM session_blocks WHERE session = ?", (session_key,))
-    gone = [block for (block,) in held if block not in blocks]
-    conn.executemany("DELETE FROM session_blocks WHERE session = ? AND block = ?", ((session_key, b) for b in gone))
-    collect(conn, gone)
+    def _written(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
+        """As `_pairs_of`, of nodes that the session has from now on."""
+        pairs = self._pairs_of(nodes)
+        held = [(self.key, block) for _, block in pairs]
+        self._conn.executemany("INSERT OR IGNORE INTO session_blocks (session, block) VALUES (?, ?)", held)
+        return pairs
 
-
-def collect(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
-    """Delete those of `blocks` that nothing refers to, and skeletons without a call; how many blocks went."""
-    before = conn.total_changes
-    conn.executemany(
-        "DELETE FROM blocks WHERE key = ? AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = blocks.key)",
-        ((block,) for block in blocks),
-    )
-    gone = conn.total_changes - before
-    conn.execute("DELETE FROM skeletons WHERE NOT EXISTS (SELECT 1 FROM calls WHERE skeleton = skeletons.key)")
-    return gone
+    def _pairs_of(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
+        """(place key, block key) of each node, written where it is new."""
+        held = [self._tree[node] for node in nodes]
+        missing = {node.block.digest: node.block for node in held if node.block.digest not in self._blocks}
+        if missing:
+            self._blocks |= put_blocks(self._conn, self._packer, list(missing.values()), self._packed)
+        unknown = {node.place for node in held} - self._places.keys()
+        if unknown:
+            self._places |= place_keys(self._conn, unknown)
+        return [(self._places[node.place], self._blocks[node.block.digest]) for node in held]

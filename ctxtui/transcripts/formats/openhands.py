@@ -207,3 +207,6 @@ def _result(value: dict[str, Json]) -> dict[str, Json]:
     said = content if isinstance(content, str) else [_bare(part) for part in listed(content)]
     id_, name = value.get("tool_call_id"), value.get("tool_name")
     return {"role": "tool", "content": said, "name": name, "tool_call_id": id_}
+
+
+reader = OpenHandsReader

@@ -1,7 +1,7 @@
 """Files that a tool resumes from: what writers of all formats have in common.
 
-`edited` puts the context that is to be sent in the place of the recorded one: it says of each record of the source what
-becomes of it, and what is put in before it. A tool's writer makes the new session of that: the records are its
+`apply_edits` puts the context that is to be sent in the place of the recorded one: it says of each record of the source
+what becomes of it, and what is put in before it. A tool's writer makes the new session of that: the records are its
 envelopes, and what carries no context goes along. `Translation`s make one of a context that another tool recorded.
 """
 
@@ -23,6 +23,7 @@ from ctxtui.wire.translate.turns import Losses
 
 UNHELD: Final = "a changed block stands in the file in another form: as recorded"
 UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
+MOVED: Final = "a text put into a message stands behind it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
 """Lines that name what a file does not carry."""
@@ -149,7 +150,7 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         self.removed = len(self.changes) == len(self.digests) and all(one is None for one in self.changes.values())
         return True
 
-    def edited(self, content: Any, spelled: Callable[[Block], Any]) -> list[Any]:
+    def changed_parts(self, content: Any, spelled: Callable[[Block], Any]) -> list[Any]:
         """The parts of `content`, a list or one part, under the changes; new ones as `spelled` says."""
         parts = content if isinstance(content, list) else [content]
         found = [self.changes.get(n, part) for n, part in enumerate(parts)]
@@ -166,7 +167,7 @@ class ResumeEdits(NamedTuple):
     lost: list[str]
 
 
-def edited(
+def apply_edits(
     order: ResumeOrder,
     entries: Sequence[ResumeEntry],
     found: dict[int, tuple[int, int]] | None = None,
@@ -175,11 +176,12 @@ def edited(
     cut: bool,
 ) -> ResumeEdits:
     """Note in `entries` what the context that is asked for makes of them; with `cut` the session ends behind its last
-    block. `found` as `matched` gives it; `beside` are further entries that a block was made of."""
-    found = matched(order.path, entries) if found is None else found
-    wanted = plan(order.path, [one for one in order.sent if order.end is None or one.at is None or one.at < order.end])
+    block. `found` as `find_blocks` gives it; `beside` are further entries that a block was made of."""
+    found = find_blocks(order.path, entries) if found is None else found
+    end = len(order.path) if order.end is None else order.end
+    wanted = plan_changes(order.path, [one for one in order.sent if one.at is None or one.at < end])
     lost: list[str] = []
-    for at, item in told(enumerate(order.path[: order.end])):
+    for at, item in recorded_items(enumerate(order.path[:end])):
         new = wanted.stands.get(at)
         if new is not None and new.block.digest == item.block.digest:
             continue
@@ -195,7 +197,7 @@ def edited(
             lost.append(UNHELD)
         else:
             wanted.put(at, [new])
-    last = max((found[at][0] for at in found if order.end is None or at < order.end), default=None)
+    last = max((found[at][0] for at in found if at < end), default=None)
     for entry in entries[last + 1 :] if cut and last is not None else ():
         if entry.asks and order.end is not None and not entry.removed:
             lost.append(UNANSWERED)
@@ -203,7 +205,9 @@ def edited(
     behind: list[list[Item]] = []
     for at, items in sorted(wanted.after.items()):
         above = found[at][0] if at in found else -1
-        later = (found[n][0] for n in sorted(found) if n > at)
+        later = [found[n][0] for n in sorted(found) if n > at]
+        if later[:1] == [above]:
+            lost.append(MOVED)
         follower = next((n for n in later if n != above and not entries[n].removed), None)
         groups = [list(group) for _, group in groupby(items, is_answer)]
         (behind if follower is None else entries[follower].before).extend(groups)
@@ -233,7 +237,7 @@ class ResumePlan(Struct):
         self.after.setdefault(at, []).extend(items)
 
 
-def plan(path: Sequence[Item], sent: Iterable[KeptBlock]) -> ResumePlan:
+def plan_changes(path: Sequence[Item], sent: Iterable[KeptBlock]) -> ResumePlan:
     """How `path` becomes `sent`. What stands out of the path's order, or with another role, is taken out where it was
     and put in where it is."""
     made = ResumePlan()
@@ -251,12 +255,12 @@ def plan(path: Sequence[Item], sent: Iterable[KeptBlock]) -> ResumePlan:
     return made
 
 
-def told(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
+def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
     """The numbered items that a transcript holds: no headers, and not what stands for something never recorded."""
     return [(n, item) for n, item in items if item.block.kind not in (HEADER, NOT_RECORDED)]
 
 
-def matched(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[int, tuple[int, int]]:
+def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[int, tuple[int, int]]:
     """Where each place of `path` stands in the source: (entry, part), both 0-based. A result that the tool shortened in
     its requests is found by the call that it answers.
 
@@ -269,7 +273,7 @@ def matched(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[int, t
             where.setdefault(digest, []).append((n, part))
         results |= {call: (n, part) for part, call in entry.answers.items()}
     found: dict[int, tuple[int, int]] = {}
-    for at, item in reversed(told(enumerate(path))):
+    for at, item in reversed(recorded_items(enumerate(path))):
         places = where.get(item.block.digest)
         if places:
             found[at] = places.pop()
@@ -284,7 +288,7 @@ def _answered(block: Block) -> str:
     return next((str(value[one]) for one in names if value.get(one)), "") if isinstance(value, dict) else ""
 
 
-def source_records(order: ResumeOrder) -> tuple[list[tuple[bytes, FoundObject]], list[str]]:
+def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, FoundObject]], list[str]]:
     """The records of the source before the line that it ends at, each with its bytes as they stand (minified where they
     are no line), and what could not be read."""
     stream = RecordStream()
@@ -303,7 +307,7 @@ def source_records(order: ResumeOrder) -> tuple[list[tuple[bytes, FoundObject]],
     return found, lost
 
 
-def spliced(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
+def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
     """The JSON object `raw` with the values of some of its own members written anew, and without those that are None;
     every other byte stays."""
     text = raw.decode("utf-8", "surrogateescape")
@@ -328,14 +332,14 @@ def spliced(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
     return "".join([*parts, text[done:]]).encode("utf-8", "surrogateescape")
 
 
-def added(raw: bytes, member: str, value: bytes) -> bytes:
+def add_member(raw: bytes, member: str, value: bytes) -> bytes:
     """The JSON object `raw`, which is not empty, with one more `member` at its end, whose value is given as JSON text;
     every other byte stays."""
     end = raw.rindex(b"}")
     return raw[:end] + b"," + canonical.dumps(member) + b":" + value + raw[end:]
 
 
-def losses(lost: Iterable[str]) -> tuple[str, ...]:
+def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
     """Each loss once, with how often it came where that is more than once."""
     return tuple(f"{what} ({n} times)" if n > 1 else what for what, n in Counter(lost).items())
 

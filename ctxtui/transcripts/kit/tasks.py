@@ -73,9 +73,9 @@ NAMES: Final = (
 """Members that tell a result wherever they stand in a benchmark's record."""
 
 
-def outcomes(record: dict[str, Json], label: str = "", names: tuple[str, ...] = NAMES) -> Iterator[Outcome]:
+def outcomes(record: dict[str, Json], label: str = "") -> Iterator[Outcome]:
     """The results in `record`, each named after its member; `label` tells one of several runs in a file apart."""
-    for name in names:
+    for name in NAMES:
         value = record.get(name)
         if value is not None:
             yield Outcome(f"{label}: {name}" if label else name, words(value))

@@ -16,7 +16,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.lazy import later
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.signs import warned
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
@@ -101,7 +101,7 @@ class FiguresController(ChatController):
             if level.number == CRITICAL:
                 self.state.tells.alarm.emit(f"{level.told}: {REMEDY} (`?` lists the keys)")
             else:
-                self.say([Span("▲ ", "warn"), Span(level.told, "warn")])
+                self.say(warned(level.told))
         self._level = level.number
 
     def _check_cut(self) -> None:

@@ -50,7 +50,7 @@ class HeldController(ChatController):
         if staged:
             choices["a"] = ("a", f"apply {staged:,} edit{'' if staged == 1 else 's'} and send")
         choices["x"] = ("x", "take it back")
-        lead: Spans = [Span(" ‖ ", "warn bold"), Span("held  ", "ink")]
+        lead: Spans = [Span(" ‖ ", "warn bold"), Span("held  ")]
         for key, words in choices.values():
             lead = [*lead, Span(key, "accent bold"), Span(f" {words}  ", "dim")]
         self._own = Question(

@@ -188,7 +188,7 @@ class TalkController(ChatController):
 
     def _ask_leave_for(self, made: Approval) -> None:
         answers = {key: words for key, words in _ANSWERS.items() if not (made.guard and _LEAVES[key] == "SESSION")}
-        lead = [Span(" ? ", "warn bold"), Span("run it?  " if made.runs else "write it?  ", "ink")]
+        lead = [Span(" ? ", "warn bold"), Span("run it?  " if made.runs else "write it?  ")]
         for key, words in answers.items():
             lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
         self._keep_draft()
@@ -281,7 +281,7 @@ class TalkController(ChatController):
         call = self.waiting_for_leave
         if call is not None and not self.prompt.asking:
             told = f"{safe_text.one_line(call.name, 40)} needs your permission: "
-            self.say([Span("? ", "warn bold"), Span(told, "ink"), Span("i", "accent bold"), Span(" answers", "dim")])
+            self.say([Span("? ", "warn bold"), Span(told), Span("i", "accent bold"), Span(" answers", "dim")])
 
     def tell_early(self) -> None:
         """Say what was said before there was anyone to hear it."""
@@ -407,7 +407,7 @@ class TalkController(ChatController):
             return True
         what = "a turn runs: end it and leave?  " if self.state.running else ""
         what = what or f"{staged} staged edit{'s are' if staged > 1 else ' is'} not applied and kept: leave?  "
-        lead = [Span(" ? ", "warn bold"), Span(what, "ink")]
+        lead = [Span(" ? ", "warn bold"), Span(what)]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
         self._ask_own(
             Question(

@@ -145,7 +145,7 @@ class ServersController(ChatController):
         lead = [Span(" ? ", "warn bold")]
         for key, words in _YES_NO:
             lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
-        lead.append(Span(safe_text.one_line(told, 400), "ink"))
+        lead.append(Span(safe_text.one_line(told, 400)))
 
         def answered(key: str) -> None:
             if key == "y":
@@ -263,7 +263,7 @@ class ServerLogScreen(ListScreen[str, None]):
 
     def table(self, rows: Sequence[str]) -> Table[str]:
         """A line each."""
-        return Table((Column("", 0, lambda line, _: Span(safe_text.one_line(line, _LONGEST), "ink"), "left"),))
+        return Table((Column("", 0, lambda line, _: Span(safe_text.one_line(line, _LONGEST)), "left"),))
 
     def told(self, rows: Sequence[str]) -> Spans:
         """Whose it is, and how that is doing."""

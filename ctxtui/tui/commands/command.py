@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from inspect import isawaitable
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 from textual.binding import Binding, BindingType
 from textual.keys import format_key
+
+if TYPE_CHECKING:
+    from ctxtui.core.edit import Edit
+    from ctxtui.tui.messages import Aim
+    from ctxtui.views.glossary.spots import Spot
 
 
 class Situation(Struct, frozen=True):
@@ -140,7 +145,42 @@ def offered(commands: Iterable[type[Command]], at: Situation) -> Iterator[type[C
 
 
 class Commanded:
-    """A screen whose commands are done by itself or by its controllers."""
+    """A screen whose commands are done by itself or by its controllers, and what the app asks of such a screen: as it
+    stands here, nothing holds it up."""
+
+    gives_way: ClassVar[bool] = False
+    """Whether it works in the background, which halts while a key is answered."""
+    aim: Aim | None = None
+    """Where to stand once its session is there."""
+    note: str = ""
+    """What is said of its session when it is there."""
+
+    def give_way(self) -> None:
+        """A key came: halt, for a moment at most."""
+
+    def answered(self) -> None:
+        """What the key does is done: the halt ends with its frame."""
+
+    def may_quit(self, leave: Callable[[], None]) -> bool:
+        """Whether the program may end now; asks the user otherwise, and calls `leave` where that is the answer."""
+        return True
+
+    def may_close(self, close: Callable[[], None]) -> bool:
+        """Whether it may be closed now, or something would be lost: then it asks, and calls `close` if that is the
+        answer."""
+        return True
+
+    def bring(self, edits: Sequence[Edit]) -> None:
+        """Apply edits of its context, as soon as that is there."""
+
+    def sums(self, spot: Spot) -> Mapping[str, str]:
+        """The arithmetic behind its figures: sentences by the glossary's words for what stands at a spot; `ROW` is for
+        any other figure there."""
+        return {}
+
+    def is_text(self, spot: Spot) -> bool:
+        """Whether a spot stands in a text of the session, in which no word is a label."""
+        return False
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
     done_last: type[Command] | None = None

@@ -66,7 +66,7 @@ class MatchingCommands(Pane):
         room = max(0, width - _NAME - 3 - 8)
         return [
             Span("▸ " if index == self.cursor else "  ", "accent"),
-            Span(cells.left(each.name, _NAME), "ink"),
+            Span(cells.left(each.name, _NAME)),
             Span(cells.left(each.help(), room), "dim"),
             Span(cells.right(keys, 8) + " ", "accent"),
         ]

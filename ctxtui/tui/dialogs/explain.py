@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Protocol, runtime_checkable
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ctxtui.services.config.package_data import glossary
+from ctxtui.tui.commands.command import Commanded
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.snapshot import Lit, Over, Snapshot
@@ -34,22 +35,6 @@ _SIGN: Final = 5
 """The cell of a row in which the sign of its kind stands."""
 
 
-@runtime_checkable
-class TellsSums(Protocol):
-    """A screen that knows the arithmetic behind its figures."""
-
-    def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Sentences by the glossary's words, for what stands at a spot; `ROW` is for any other figure there."""
-
-
-@runtime_checkable
-class HasTexts(Protocol):
-    """A screen that knows which of its cells are texts of the session, in which no word is a label."""
-
-    def is_text(self, spot: Spot) -> bool:
-        """Whether a spot stands in one."""
-
-
 def painted(screen: Screen[Any]) -> list[Strip]:
     """The screen as it is painted now."""
     return list(screen._compositor.render_strips())
@@ -59,7 +44,7 @@ def spots_of(screen: Screen[Any], strips: Sequence[Strip]) -> list[Spot]:
     """All that can be explained of a screen."""
     lines = [strip.text for strip in strips]
     found = spots.spots(lines, panes_of(screen), glossary())
-    return [spot for spot in found if not screen.is_text(spot)] if isinstance(screen, HasTexts) else found
+    return [spot for spot in found if not screen.is_text(spot)] if isinstance(screen, Commanded) else found
 
 
 def panes_of(screen: Screen[Any]) -> Iterator[tuple[str, Region]]:
@@ -72,7 +57,7 @@ def panes_of(screen: Screen[Any]) -> Iterator[tuple[str, Region]]:
 
 def explained(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
     """What a spot means: two sentences, and the sum behind the figure where the screen knows it."""
-    sums = screen.sums(spot) if isinstance(screen, TellsSums) else {}
+    sums = screen.sums(spot) if isinstance(screen, Commanded) else {}
     sum_ = sums.get(spot.entry.word, "") or (sums.get(ROW, "") if spot.figure else "")
     return [(spot.entry.says, "ink"), (sum_, "dim")]
 
@@ -114,7 +99,7 @@ class ExplainScreen(Dialog[str]):
         said = [*explained(self._below, spot)]
         text = cells.fit(spot.text.strip(), 12)
         title = [Span(spot.entry.word, "accent bold")]
-        title = title if text == spot.entry.word else [Span(f"{text}  ", "ink"), *title]
+        title = title if text == spot.entry.word else [Span(f"{text}  "), *title]
         lines = note.lines(title, said, _KEYS, self.app.size.width)
         size = width(lines[0]), len(lines)
         x, y = note.place(Region(spot.x, spot.y, spot.width, 1), size, self.app.size)

@@ -85,7 +85,7 @@ class HitPane(Pane):
     def empty(self) -> Spans:
         """Before anything is looked for, and where nothing was found."""
         if self.none:
-            return [Span(self.none, "ink")]
+            return [Span(self.none)]
         return [Span("Type a text and press enter. Capital letters make case matter.", "dim")]
 
 

@@ -84,7 +84,7 @@ def rows(what: Help, words: str, room: int) -> list[Spans]:
             out += [line for each, now in can for line in _command(each, now, room, alone=not wanted)]
             out += [line for keys, name, does in moving for line in _told(_lit(keys), name, does, "ink", room)]
     if not wanted and (more := sum(not each.keys for each in what.commands)):
-        line = [_lit("^p"), Span(f"{more} more by name", "ink"), Span("; what you type here finds them, too", "dim")]
+        line = [_lit("^p"), Span(f"{more} more by name"), Span("; what you type here finds them, too", "dim")]
         out += [[], cropped(line, room)]
     own = {each.__name__ for each in what.commands}
     for name, commands in what.others().items() if wanted else ():
@@ -170,7 +170,7 @@ def _legend(room: int) -> Iterator[Spans]:
             digits = "".join(sign.key for sign in one.signs)
             shown = [
                 *_drawn(one),
-                Span(f" {one.word}", "ink"),
+                Span(f" {one.word}"),
                 Span(f" {digits}" if digits else "", "accent"),
                 Span("   "),
             ]

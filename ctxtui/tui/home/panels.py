@@ -181,7 +181,7 @@ class SessionList(Pane):
             return rule(width, entry.name, after=[Span(entry.note, "dim")])
         if isinstance(entry, SessionsSought):
             words = f"  {cells.fit(entry.source, _SOURCE - 1):{_SOURCE}}"
-            return [Span(words, "ink"), Span(cells.left(entry.where, max(0, width - len(words))), "dim")]
+            return [Span(words), Span(cells.left(entry.where, max(0, width - len(words))), "dim")]
         return row(entry, width, self.now, cursor=index == self.cursor, home=self.home)
 
     def sum_at(self, x: int, line: int) -> str:

@@ -35,7 +35,7 @@ from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import shortened_home
 from ctxtui.views.home.session_list import SessionsSought
 from ctxtui.views.home.totals import sums_of
-from ctxtui.views.text.span import Span
+from ctxtui.views.text.signs import warned
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
@@ -118,7 +118,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         # It waits for the next listing where a key's answer or a question stands on the line.
         if message.trouble and message.trouble != self._trouble and not self.prompt.display:
             self._trouble = message.trouble
-            self.changes.tell([Span("▲ ", "warn"), Span(f"the database was left out: {message.trouble}", "warn")])
+            self.changes.tell(warned(f"the database was left out: {message.trouble}"))
         if self.collection.see(message.sessions):
             self.show()
         self._read()

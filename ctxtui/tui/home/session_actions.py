@@ -116,7 +116,7 @@ class Changes:
         self.line.ask(Question(lead, answer, text=text))
 
     def _offer(self, what: str, keys: dict[str, str], then: Callable[[str], None]) -> None:
-        lead = [Span(f" {what} ", "ink")]
+        lead = [Span(f" {what} ")]
         for key, label in keys.items():
             lead += [Span(f" {key}", "accent bold"), Span(f" {label} ", "dim")]
         self.line.ask(Question(lead, then, keys=tuple(keys)))
@@ -126,9 +126,9 @@ class Changes:
 
         def run() -> None:
             try:
-                told: Spans = [Span("✓ ", "ok"), Span(safe_text.one_line(job()), "ink")]
+                told: Spans = [Span("✓ ", "ok"), Span(safe_text.one_line(job()))]
             except CtxtuiError as error:
-                told = [Span("✗ refused: ", "crit bold"), Span(safe_text.one_line(str(error)), "ink")]
+                told = [Span("✗ refused: ", "crit bold"), Span(safe_text.one_line(str(error)))]
             self._prompt.app.call_from_thread(self._worked, told)
 
         self._prompt.run_worker(run, thread=True, group="changes")

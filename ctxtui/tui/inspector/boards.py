@@ -132,7 +132,7 @@ class Sentence(Still):
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         text = "ctxtui needs 30 x 6 cells" if y == 0 else ""
-        return paint.strip([Span(cells.fit(text, self.size.width), "ink")], self.size.width, look_of(self.app))
+        return paint.strip([Span(cells.fit(text, self.size.width))], self.size.width, look_of(self.app))
 
 
 class ViewBoard(Board, Generic[T]):

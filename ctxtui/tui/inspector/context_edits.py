@@ -21,6 +21,7 @@ from ctxtui.tui.inspector.edit_answers import EditAnswers, SizesBefore
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.model.scene import Scene
+from ctxtui.views.text.signs import warned
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript import edit_answers
 from ctxtui.views.transcript.cursor_place import CursorPlace
@@ -123,7 +124,7 @@ class ContextEdits:
         self._brought = edits
 
     def _warn(self, why: str) -> None:
-        self._access.deliver(lambda: self._prompt.say([Span("▲ ", "warn"), Span(why, "warn")]))
+        self._access.deliver(lambda: self._prompt.say(warned(why)))
 
     # What there is
 
@@ -158,7 +159,7 @@ class ContextEdits:
         is not."""
         scene = self._state.panels.scene
         if self._unreadable:
-            self._prompt.say([Span("▲ ", "warn"), Span(self._unreadable, "warn")])
+            self._prompt.say(warned(self._unreadable))
             return False
         if not self.editable() or scene is None:
             what = "this recording is" if self._state.glimpse is not None or scene is None else "earlier edits are"
@@ -285,9 +286,9 @@ class ContextEdits:
         waits = shown.waits if shown is not None else ()
         if waits:
             end = ": the first request after it leaves with them"
-            self._prompt.say([Span(waits[0].words, "accent bold"), Span(end, "ink")])
+            self._prompt.say([Span(waits[0].words, "accent bold"), Span(end)])
         else:
-            self._prompt.say([Span("nothing waits; ", "ink"), Span("a", "accent bold"), Span(" applies it now", "ink")])
+            self._prompt.say([Span("nothing waits; "), Span("a", "accent bold"), Span(" applies it now")])
 
     def tick(self) -> None:
         """A second has passed: what is left until edits leave."""

@@ -182,7 +182,7 @@ class HeldRequestsController(Controller):
             partial(held_requests.hold_next, path, study.session.about.id, hold=self._next), "held requests"
         )
         words = "the next request will be held before it leaves" if self._next else "the next request leaves as it is"
-        self.say([Span("‖ " if self._next else "● ", "warn" if self._next else "ok"), Span(words, "ink")])
+        self.say([Span("‖ " if self._next else "● ", "warn" if self._next else "ok"), Span(words)])
 
     def _staged(self) -> int:
         overlay = self._edits.overlay

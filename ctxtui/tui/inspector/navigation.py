@@ -98,7 +98,7 @@ class NavigationController(Controller, OpensLists):
             return
         state.go(found.number - 1)
         told = found.text if found.kind == "turn" else f"{found.kind}: {found.text}" if found.text else found.kind
-        self.say([Span(f"call {found.number:,}, {told}", "ink")])
+        self.say([Span(f"call {found.number:,}, {told}")])
         if found.kind == "turn":
             self._to_turn()
 
@@ -145,7 +145,7 @@ class NavigationController(Controller, OpensLists):
         now = SHOWN[(SHOWN.index(shown[category]) + 1) % len(SHOWN)]
         self.state.filter((*shown[:category], now, *shown[category + 1 :]))
         sign = CATEGORY[category]
-        words = [sign.span, Span(f" {sign.name}: {_SHOWN[now]}", "ink")]
+        words = [sign.span, Span(f" {sign.name}: {_SHOWN[now]}")]
         back = [Span("   _", "accent bold"), Span(" shows all", "dim")] if self.state.shown != ALL_LINES else []
         call = [Span("   g", "accent bold"), Span(" goes to a call by its number", "dim")]
         self.say([*words, *back, *call])

@@ -9,6 +9,7 @@ from textual.widget import Widget
 from ctxtui.tui.inspector.signals import Signal
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.prompt_line import PromptLine, Question
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span, Spans
 
 
@@ -53,7 +54,7 @@ class SessionPrompt(PromptLine):
 
     def refuse(self, why: str) -> None:
         """Say why nothing is done."""
-        self.say([Span("✗ ", "crit"), Span(why, "crit")])
+        self.say(failed(why))
 
     def leave(self) -> None:
         """Back to the pane, and forget what was said."""

@@ -186,6 +186,8 @@ class SessionScreen(StillScreen, Commanded):
 
     # What the widgets and the threads tell
 
+    gives_way = True
+
     def give_way(self) -> None:
         """A key came: what is worked out in the background waits until its frame is on the screen."""
         self.state.feed.hold()
@@ -256,7 +258,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def action_moved(self, key: str) -> None:
         """A key that did something before 1.0, and nothing now, says where that is."""
-        self.line.say([Span(key, "accent bold"), Span(f" moved · {moved.now(key)}", "ink")])
+        self.line.say([Span(key, "accent bold"), Span(f" moved · {moved.now(key)}")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""
@@ -384,8 +386,6 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: SessionSource, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
-        self.note = ""
-        """What is said of the session when it is there."""
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
         session = session_controllers(*every, self.edits, pager, RecordedAsker(source))
@@ -412,7 +412,7 @@ class InspectorScreen(SessionScreen):
     def _complete(self) -> None:
         self.post_message(Opened(self))
         if self.note:
-            self.line.say([Span("▲ ", "warn"), Span(safe_text.one_line(self.note), "ink")])
+            self.line.say([Span("▲ ", "warn"), Span(safe_text.one_line(self.note))])
             self.note = ""
 
     @property

@@ -28,6 +28,7 @@ from ctxtui.views.lists.policies import Proposed
 from ctxtui.views.lists.suggestions import ChangedBlock
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import warned
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
@@ -147,7 +148,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         elif message.part is not None:
             self.found = message.part
         elif message.error is not None:
-            self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(str(message.error), 300), "warn")])
+            self.said.say(warned(message.error))
         # Who has not moved yet stays at the top.
         before = self.pane.row if self.pane.cursor else None
         self.rows = self.load()
@@ -225,7 +226,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             return
         if not row.edits:
             why = row.finding.why_not if row.finding is not None else ""
-            self.said.say([Span("nothing to stage: ", "warn"), Span(safe_text.one_line(why), "ink")])
+            self.said.say([Span("nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
             return
 
         if not self.source.changed(row.edits):
@@ -288,7 +289,7 @@ class ChangesScreen(ListScreen[ChangedBlock, bool]):
 
     def told(self, rows: Sequence[ChangedBlock]) -> Spans:
         """Of what."""
-        return [Span(views.title(self.what), "ink")]
+        return [Span(views.title(self.what))]
 
     def noted(self, rows: Sequence[ChangedBlock]) -> Spans:
         """How many, and what that frees."""

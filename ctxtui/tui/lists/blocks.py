@@ -94,7 +94,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         if self.scene is None:
             return ()
         marks = len(self.host.marks)
-        marked = [Span(f"  {MARK['marked'].glyph} ", "accent"), Span(f"{marks:,} marked", "ink")] if marks else []
+        marked = [Span(f"  {MARK['marked'].glyph} ", "accent"), Span(f"{marks:,} marked")] if marks else []
         return [Span(f"call {self.scene.number:,}", "dim"), *marked]
 
     def choose(self, row: Row) -> int:

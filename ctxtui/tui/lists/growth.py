@@ -27,6 +27,7 @@ from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases
 from ctxtui.views.lists.phases import GrownPhase
 from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
@@ -236,7 +237,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""
-        self.pane.told = [Span("✗ ", "crit"), Span(f"setting phases: {trouble}", "crit")]
+        self.pane.told = failed(f"setting phases: {trouble}")
         self.pane.show((), self.table(()), cursor=0)
 
     def choose(self, row: GrownPhase) -> int:

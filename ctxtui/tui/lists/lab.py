@@ -237,7 +237,7 @@ class LabScreen(ListScreen[LabLine, LabWish]):
             if self.what is None:
                 self.fail(message.trouble)
             else:
-                self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.trouble), "ink")])
+                self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.trouble))])
             return
         if step.found is None:
             self._tell_far(step)
@@ -311,11 +311,11 @@ class LabScreen(ListScreen[LabLine, LabWish]):
     def on_lab_written(self, message: LabWritten) -> None:
         """It is there."""
         if message.made is not None and not self.is_current:
-            self.said.say([Span(f"written: {safe_text.one_line(str(message.made.path))}", "ink")])
+            self.said.say([Span(f"written: {safe_text.one_line(str(message.made.path))}")])
         elif message.made is not None:
             self.dismiss(LabWish(OPEN, path=str(message.made.path), note=message.made.elsewhere))
         else:
-            self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.trouble), "ink")])
+            self.said.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.trouble))])
 
     def stage(self) -> None:
         """Close with the row whose edits are to be staged."""

@@ -220,7 +220,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
             return
         found = [each for each in below.commands if event.key in each.keys and each.group == "editing the context"]
         if found:
-            what = [Span(key_text(event.key), "accent bold"), Span(f" {found[0].name}: not in this list. ", "ink")]
+            what = [Span(key_text(event.key), "accent bold"), Span(f" {found[0].name}: not in this list. ")]
             # What acts on the block under the cursor can be done where that is in the transcript.
             self.said.say([*what, Span(self.leave_to_edit if found[0].panes else _ESC, "dim")])
 

@@ -19,7 +19,7 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.lists import policies
 from ctxtui.views.lists.policies import Proposed
-from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
@@ -144,7 +144,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         try:
             self._proposals.set(index, text)
         except BadConfig as error:
-            self.said.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            self.said.say(failed(error))
             return
         self._rows[index] = self._proposals.empty[index]
         self.show(self.load())

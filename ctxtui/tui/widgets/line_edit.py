@@ -275,11 +275,11 @@ class LineEdit(Still, can_focus=True):
         # As much as can be seen, however long the text is; marks and such take no cell.
         most = 4 * room + 16
         if not self.has_focus or self.keys:
-            return [Span(cells.cut(safe_text.line(buffer.first(most)), room), "ink")]
+            return [Span(cells.cut(safe_text.line(buffer.first(most)), room))]
         before = cells.tail(safe_text.line(buffer.behind(most)), free)
         after = buffer.ahead(most)
         rest = cells.cut(safe_text.line(after[1:]), room)
-        return [Span(before, "ink"), Span(safe_text.line(after[:1] or " "), "ink reverse"), Span(rest, "ink")]
+        return [Span(before), Span(safe_text.line(after[:1] or " "), "ink reverse"), Span(rest)]
 
     def on_key(self, event: events.Key) -> None:
         """Typing and moving in the line; other keys go on to the screen."""

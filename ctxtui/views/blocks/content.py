@@ -80,7 +80,7 @@ def content(
             return main
     for number, media in enumerate(got.media):
         told = facts[number] if number < len(facts) else media_line(media)
-        line: Spans = [Span("□ ", "cat-image"), Span(safe_text.line(told), "ink")]
+        line: Spans = [Span("□ ", "cat-image"), Span(safe_text.line(told))]
         parts.append(iter([line]))
     return Content(chain.from_iterable(parts), None if total is None else total + len(got.media))
 

@@ -302,7 +302,7 @@ TABLE: Table[HomeRow] = Table(
         TITLE,
         SOURCE,
         HomeColumn(
-            "model", 11, lambda row, _: Span(safe_text.one_line(short_model(row.summary.model)) or numbers.NONE, "ink"),
+            "model", 11, lambda row, _: Span(safe_text.one_line(short_model(row.summary.model)) or numbers.NONE),
             "left", gap=1, from_width=NARROW, wider=((MEDIUM, 14), (WIDE, 18)),
             field="model", value=lambda s: s.model,
         ),
@@ -311,12 +311,12 @@ TABLE: Table[HomeRow] = Table(
             "left", gap=1, from_width=WIDE, figure=False,
         ),
         HomeColumn(
-            "turns", 5, lambda row, _: Span(f"{row.summary.turns:,}", "ink"), gap=2, from_width=WIDE,
+            "turns", 5, lambda row, _: Span(f"{row.summary.turns:,}"), gap=2, from_width=WIDE,
             sum=lambda row: f"{row.summary.turns:,} turns in {row.summary.calls:,} calls.",
             field="turns", value=lambda s: s.turns,
         ),
         HomeColumn(
-            "calls", 5, lambda row, _: Span(f"{row.summary.calls:,}", "ink"),
+            "calls", 5, lambda row, _: Span(f"{row.summary.calls:,}"),
             gap=1, from_width=NARROW, wider=((WIDE, 6),), sort=lambda row: row.summary.calls,
             sum=_sum_of_calls,
             field="calls", value=lambda s: s.calls, printed=6, text=lambda s: f"{s.calls:,}",

@@ -140,7 +140,7 @@ def _folded(parts: Sequence[Part], total: int, room: int) -> list[Span]:
     glyphs = [span for name, _ in parts for span in (category(name).span, Span(" "))]
     left = padded([Span(" "), *glyphs], 3 + _NAME)
     share = numbers.share(tokens / total if total else 0.0, 1 if room >= 40 else 0)
-    figure = Span(cells.right(numbers.tokens(tokens), _FIGURE), "ink")
+    figure = Span(cells.right(numbers.tokens(tokens), _FIGURE))
     return [*left, figure, Span(cells.right(share[:-2], room - 3 - _NAME - _FIGURE - 3), "dim"), Span(" % ", "faint")]
 
 
@@ -315,7 +315,7 @@ def welcome(room: int, *, found: bool = True) -> list[Spans]:
     """The pane's body; `found` says whether there are sessions beside the samples."""
     long, short = (LINES, SHORT) if found else (NOWHERE, NOWHERE_SHORT)
     words = long if room >= cells.width(long[0]) + 4 else short
-    lines: list[Spans] = [[Span(f"  {line}", "ink")] for line in words]
+    lines: list[Spans] = [[Span(f"  {line}")] for line in words]
     keys: list[Span] = [Span("  ")]
     for key, label in KEYS:
         keys += [Span(key, "accent bold"), Span(f" {label}   ", "dim")]

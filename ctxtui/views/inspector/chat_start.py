@@ -63,7 +63,7 @@ def _partner(what: ChatStart, room: int) -> Iterator[Spans]:
     name = "the offline provider" if what.offline else safe_text.one_line(what.model, 60)
     of = " answers; no model is running" if what.offline else f" of {safe_text.one_line(what.of, 40)} answers"
     yield [Span(" ● ", "ok"), Span(name, "ink bold"), Span(cells.fit(of, max(0, room - 3 - cells.width(name))), "dim")]
-    yield [Span("   "), Span(cells.fit(_price(what), room - 3), "ink")]
+    yield [Span("   "), Span(cells.fit(_price(what), room - 3))]
     yield [Span("   "), Span(*_leaves(what, room - 3))]
 
 

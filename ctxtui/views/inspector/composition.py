@@ -219,7 +219,7 @@ def notes(what: Composition, room: int) -> list[Span]:
     if room < BAR_FROM:
         return [Span(numbers.tokens(what.total), "ink bold"), Span("" if what.reported else told, "dim")]
     if what.reported and room >= HEADS_FROM:
-        rest = [Span("  residual ", "dim"), Span(numbers.signed(what.residual), "ink")]
+        rest = [Span("  residual ", "dim"), Span(numbers.signed(what.residual))]
         return [Span(exact, "ink bold"), Span(told, "dim"), *rest]
     return [Span(exact, "ink bold"), Span(told, "dim")]
 

@@ -99,7 +99,7 @@ def draw(what: Header, room: int) -> list[Span]:
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
     name = f"{what.thread} ‹ {what.title}" if what.thread else what.title
     state, fidelity = _state(what, room)
-    call = [Span(f"  call {what.call:,}", "ink")] if what.call else []
+    call = [Span(f"  call {what.call:,}")] if what.call else []
     model = [Span(f"  {what.model}", "dim")] if what.model and room >= 100 else []
     # How the limit is known is said on the map, too.
     right = _figures(what, room, origin=room >= 100)

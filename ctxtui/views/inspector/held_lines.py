@@ -43,7 +43,7 @@ def rules_told(on: Sequence[str]) -> Spans:
     """What is said when rules were set."""
     if not on:
         return (Span("● ", "ok"), Span("requests leave as they come; no rule holds them", "dim"))
-    return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(on)}", "ink"))
+    return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(on)}"))
 
 
 def clock(seconds: int) -> str:

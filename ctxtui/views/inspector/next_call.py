@@ -47,7 +47,7 @@ def _line(
     return [
         Span(" "),
         sign,
-        Span(f" {name:<7}", "ink"),
+        Span(f" {name:<7}"),
         Span(cells.right(figure.text, _TOKENS_END - 10), figure.style + bold),
         Span(" "),
         Span(bars.line(n, most, bar).ljust(bar), bar_style),

@@ -160,7 +160,7 @@ def _full(line: CallPart, most: int, room: int, priced: bool) -> list[Span]:
     shown = _tokens(line)
     usd = "" if line.tokens is None else _usd(line) if priced else numbers.NONE
     faint = usd == "$0.000" or not priced
-    name = [Span(" "), line.sign, Span(f" {line.name:<7}", "ink")]
+    name = [Span(" "), line.sign, Span(f" {line.name:<7}")]
     style = line.style if line.name != "answer" else "dim"
     if line.tokens and line.tokens >= 1000 and line.name != "answer":
         style += " bold"
@@ -204,7 +204,7 @@ def _total(what: ThisCall, room: int) -> list[Span]:
         Span("saves " if saved >= 0 else "costs ", "dim"),
         Span(numbers.share(abs(saved), 0), "ok bold" if saved >= 0 else "warn bold"),
     ]
-    spans += [Span("  uncached ", "dim"), Span(numbers.money(what.uncached), "ink")] if room >= 40 else []
+    spans += [Span("  uncached ", "dim"), Span(numbers.money(what.uncached))] if room >= 40 else []
     if saved < 0:
         saves.append(Span(" more", "dim"))
     gap = room - 1 - sum(cells.width(span.text) for span in (*spans, *saves))

@@ -211,7 +211,7 @@ _FIGURES: Final[tuple[Column[Kin], ...]] = (
     Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim"), sum=_calls),
     Column("from call", 11, _since, from_width=_WIDE, sum=_calls),
     Column("context", 9, lambda row, _: Span(_tokens(row.tokens), "dim"), sum=_context),
-    Column("peak", 8, lambda row, _: Span(_tokens(row.peak), "ink"), sum=_context),
+    Column("peak", 8, lambda row, _: Span(_tokens(row.peak)), sum=_context),
     Column("sent in all", 12, lambda row, _: Span(_tokens(row.sent), "dim"), from_width=_WIDE, sum=_sent),
     Column("cost", 10, _cost, sum=_spent),
 )

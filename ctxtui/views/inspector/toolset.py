@@ -77,7 +77,7 @@ def lines(what: Toolset, room: int) -> Iterable[list[Span]]:
     most = max((server.tokens or 0 for server in what.servers), default=0)
 
     def name(server: ToolServer, room: int) -> Span:
-        return Span(server_label(server.name, what.source), "ink")
+        return Span(server_label(server.name, what.source))
 
     columns: tuple[Column[ToolServer], ...] = (
         Column("", 1, lambda server, _: Span("ƒ", "cat-tools"), gap=1),

@@ -103,7 +103,7 @@ def _sentence(one: WhySoBig, parts: int, groups: int) -> list[Span]:
         out += [Span(f"{figure} ", "dim" if lacks else "ink"), Span(_name(category), style)]
         inside = _groups(one, category, tokens)[:groups]
         if inside:
-            out += [Span(" (", "dim"), Span(", ".join(map(_group, inside)), "ink"), Span(")", "dim")]
+            out += [Span(" (", "dim"), Span(", ".join(map(_group, inside))), Span(")", "dim")]
     return out
 
 

@@ -121,7 +121,7 @@ def sentences(one: Compaction) -> Iterator[Spans]:
     yield [
         Span(" "),
         MARK["compaction"].span,
-        Span(f" a summary of {numbers.tokens(one.summary_tokens)}", "ink"),
+        Span(f" a summary of {numbers.tokens(one.summary_tokens)}"),
         Span(f" stands for {numbers.many(one.replaced, 'block')}{kept}", "dim"),
     ]
     if one.sealed:
@@ -132,7 +132,7 @@ def sentences(one: Compaction) -> Iterator[Spans]:
         for kind in _LIST_ORDER
         if one.total(kind)
     ]
-    yield [Span(" ✓ ", "ok"), Span("names ", "ink"), Span(", ".join(counts) or "nothing was looked for", "dim")]
+    yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "nothing was looked for", "dim")]
     back = one.brought_back
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
@@ -142,7 +142,7 @@ def sentences(one: Compaction) -> Iterator[Spans]:
     paid = f", {numbers.money(usd)} since" if usd is not None else ""
     yield [
         Span(" ↓ ", "warn"),
-        Span(f"{numbers.many(files, 'file')} read again", "ink"),
+        Span(f"{numbers.many(files, 'file')} read again"),
         Span(f": {numbers.tokens(one.again_tokens)}{paid}", "dim"),
     ]
 

@@ -13,7 +13,7 @@ from ctxtui.views.text.table import Column, Table
 
 
 def _reason(one: Skipped, room: int) -> list[Span]:
-    return [Span(safe_text.one_line(one.reason, 400), "ink")]
+    return [Span(safe_text.one_line(one.reason, 400))]
 
 
 SKIPPED: Final[Table[Skipped]] = Table(
@@ -40,7 +40,7 @@ def _quoted(one: Quote | Lost, room: int) -> Span:
 BROKEN: Final[Table[Quote | Lost]] = Table(
     (
         Column("", 21, _lead, "left"),
-        Column("", 0, lambda one, _: Span(safe_text.one_line(one.literal, 400), "ink"), "left", gap=2, least=8),
+        Column("", 0, lambda one, _: Span(safe_text.one_line(one.literal, 400)), "left", gap=2, least=8),
         Column("", 23, _quoted, "left", gap=2),
     ),
     mark=2,

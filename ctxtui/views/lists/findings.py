@@ -131,7 +131,7 @@ def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list
     """All that is known of one: the whole sentence, the cure, its price, and what it would have saved."""
     wrap = max(20, room - 2)
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
-    out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text, "ink")]
+    out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text)]
             for n, text in enumerate(safe_text.wrap(cure(one.finding), wrap - 6))]  # fmt: skip
     rest = [*price_lines(one, what)]
     if one.finding.setting and one.finding.setting != one.finding.cure:
@@ -147,7 +147,7 @@ def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
     if one.tag is not None:
         yield from advice.price_lines(one.tag, one.risk)
     elif one.saves is not None:
-        yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far", "ink")]
+        yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far")]
     yield from _staged(one)
     rest = one.rest
     if rest is not None and rest.holding:
@@ -196,9 +196,9 @@ def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
     for one in what.found:
         lead = [Span(f" {saved(one):>9}  ", "ok bold")]
         for n, text in enumerate(safe_text.wrap(sentence(one.finding), max(20, room - 13))):
-            yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text, "ink")]
+            yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text)]
         wide = max(40, room)
-        yield from wrapped([Span(" " * 12 + "→ ", "dim"), Span(cure(one.finding), "ink")], wide, 14)
+        yield from wrapped([Span(" " * 12 + "→ ", "dim"), Span(cure(one.finding))], wide, 14)
         for line in price_lines(one, what):
             yield from wrapped([Span(" " * 11), *line], wide, 12)
         told = command(one, name, what)

@@ -97,7 +97,7 @@ def sentences(what: GrowthData) -> Iterator[GrowthSentence]:
     if grown.shape is not None:
         yield GrowthSentence(0, "context", [Span(shape_words(grown.shape), "ink bold")])
     if grown.calls:
-        yield GrowthSentence(4, "sent", [Span(sent_words(grown), "ink")])
+        yield GrowthSentence(4, "sent", [Span(sent_words(grown))])
     if grown.since is not None and grown.calls:
         more, whole = grown.since.tokens - grown.calls[-1].tokens, numbers.tokens(grown.since.tokens)
         words = f"{numbers.tokens(more)} came after call {len(grown.calls):,} and were not sent yet: {whole} with them"
@@ -163,7 +163,7 @@ def _parts(every: Sequence[GrownPart], figure: Callable[[GrownPart], str]) -> Sp
     out: list[Span] = []
     for part in every[:_NAMED_PARTS]:
         sign = sign_of(part.name)
-        out += [sign_span(part.name), Span(f" {sign.name} ", "dim"), Span(f"{figure(part)}   ", "ink")]
+        out += [sign_span(part.name), Span(f" {sign.name} ", "dim"), Span(f"{figure(part)}   ")]
     return out
 
 
@@ -171,9 +171,7 @@ def _again(grown: Growth) -> Iterator[GrowthSentence]:
     share = grown.again.share
     if share is not None and len(grown.calls) > 1:
         twice = f"; {numbers.tokens(grown.again.twice)} of the last context stand there twice" * bool(grown.again.twice)
-        yield GrowthSentence(
-            7, "again", [Span(f"{numbers.share(share)} of all input had been sent before{twice}", "ink")]
-        )
+        yield GrowthSentence(7, "again", [Span(f"{numbers.share(share)} of all input had been sent before{twice}")])
 
 
 def _dead(grown: Growth) -> Iterator[GrowthSentence]:
@@ -182,12 +180,12 @@ def _dead(grown: Growth) -> Iterator[GrowthSentence]:
         return
     if not dead.dead:
         words = f"none: all {dead.judged:,} results that could be quoted were quoted later"
-        yield GrowthSentence(8, "dead", [Span(words, "ink")])
+        yield GrowthSentence(8, "dead", [Span(words)])
         return
     tokens = sum(one.tokens for one in dead.dead)
     usd = f", {numbers.money(grown.dead_usd)} so far" if grown.dead_usd is not None else ""
     told = f"{len(dead.dead):,} of {dead.judged:,} results were never quoted: {numbers.tokens(tokens)}"
-    yield GrowthSentence(6, "dead", [Span(f"{told}, carried {numbers.tokens(dead.carry)}{usd}", "ink")])
+    yield GrowthSentence(6, "dead", [Span(f"{told}, carried {numbers.tokens(dead.carry)}{usd}")])
 
 
 def _ahead(what: GrowthData) -> Iterator[GrowthSentence]:
@@ -197,14 +195,14 @@ def _ahead(what: GrowthData) -> Iterator[GrowthSentence]:
     for name, limit in (("usable", ahead.usable), ("compacts", ahead.compaction)):
         if limit is not None:
             words = f"{numbers.tokens(limit.tokens)} {when(limit, ahead.outlook)}"
-            yield GrowthSentence(3, name, [Span(words, "ink")])
+            yield GrowthSentence(3, name, [Span(words)])
     window = ahead.window
     if what.feasible is None:
         return
     if what.feasible.window is not None and window.window > window.usable:
         limit = what.feasible.window
         words = f"{numbers.tokens(limit.tokens)} {when(limit, ahead.outlook, what.feasible.unit)}"
-        yield GrowthSentence(3, "window", [Span(words, "ink")])
+        yield GrowthSentence(3, "window", [Span(words)])
     yield GrowthSentence(2, "feasible", [Span(feasible_words(what.feasible), _STYLES[what.feasible.answer])])
 
 

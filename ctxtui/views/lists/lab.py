@@ -188,8 +188,7 @@ def told(lab: SessionLab) -> Spans:
 def notes(lab: SessionLab) -> list[Spans]:
     """What is to be said about the figures, a line each."""
     found: list[Spans] = [
-        [Span(f"outcome {safe_text.one_line(name)}: {safe_text.one_line(value)}", "ink")]
-        for name, value in lab.outcomes[:6]
+        [Span(f"outcome {safe_text.one_line(name)}: {safe_text.one_line(value)}")] for name, value in lab.outcomes[:6]
     ]
     return [*found, *([Span(note, "dim")] for note in lab.notes)]
 

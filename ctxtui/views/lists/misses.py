@@ -111,9 +111,9 @@ def foreseen(what: Misses) -> list[Span]:
     of = f"{what.tested:,} tested" if what.tested < what.count else f"{what.count:,}"
     return [
         Span("foreseen ", "dim"),
-        Span(f"{what.foreseen:,} of {of}", "ink"),
+        Span(f"{what.foreseen:,} of {of}"),
         Span("   false alarms ", "dim"),
-        Span(f"{what.false_alarms:,}", "ink"),
+        Span(f"{what.false_alarms:,}"),
     ]
 
 
@@ -184,7 +184,7 @@ def _bold(one: Missed) -> str:
 
 
 def _cause(one: Missed, room: int) -> list[Span]:
-    return [sign_of(one), Span(f" {cause_of(one)}", "ink")]
+    return [sign_of(one), Span(f" {cause_of(one)}")]
 
 
 def _again(one: Missed, room: int) -> Span:
@@ -222,7 +222,7 @@ def detail(one: Missed, every: Sequence[Missed], room: int, height: int) -> list
         money = [Span("  such misses: ", "dim"), Span(numbers.money(saved), "warn bold")] if saved else []
         lead = [Span(" ● ", "ok"), Span("fix  ", "ink bold")]
         lines = safe_text.wrap(told, max(10, room - 9 - width(money)))
-        foot += [[*(lead if n == 0 else [Span(" " * 8)]), Span(line, "ink")] for n, line in enumerate(lines)]
+        foot += [[*(lead if n == 0 else [Span(" " * 8)]), Span(line)] for n, line in enumerate(lines)]
         foot[-1] = [*foot[-1], *money]
     free = height - len(out) - len(foot)
     if one.old is not None and one.new is not None and free > 3 and one.old.words != one.new.words:
@@ -243,18 +243,18 @@ def title(one: Missed) -> list[Span]:
 
 def _sentences(one: Missed, room: int) -> Iterator[Spans]:
     more = f", {numbers.money(one.usd)} more than a read" if one.usd is not None else ""
-    lead = [Span(" The two requests differ from ", "ink"), Span(f"token {numbers.exact(one.shared)}", "ink bold")]
-    lead.append(Span(f" on{_entry_before(one)}", "ink"))
+    lead = [Span(" The two requests differ from "), Span(f"token {numbers.exact(one.shared)}", "ink bold")]
+    lead.append(Span(f" on{_entry_before(one)}"))
     if not _parts(one):
         held = numbers.tokens(one.read + one.tokens)
         lead = [
-            Span(" Of ", "ink"),
+            Span(" Of "),
             Span(f"{held} cached tokens", "ink bold"),
             Span(f" {numbers.tokens(one.read)} were read"),
         ]
     parts = [
         *lead,
-        Span(". ", "ink"),
+        Span(". "),
         Span(f"{numbers.tokens(one.tokens)} tokens", "warn bold"),
         Span(f" were written again{more}.", "warn bold"),
     ]

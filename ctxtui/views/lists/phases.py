@@ -37,7 +37,7 @@ def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
 
 def _cost(row: Phase, room: int) -> Span:
     told = numbers.least(row.least, row.usd is None).replace(" ", "")
-    return Span(told if row.priced else numbers.NONE, "ink")
+    return Span(told if row.priced else numbers.NONE)
 
 
 def _grown(row: Phase) -> str:
@@ -59,7 +59,7 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
         lambda row, _: Span(f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}", "dim"),
         sum=lambda row: f"{row.calls:,} calls, from {row.first:,} to {row.last:,}.",
     ),
-    Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth), "ink"), sum=_grown),
+    Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth)), sum=_grown),
     Column(
         "per call",
         9,
@@ -160,7 +160,7 @@ def summary(rows: Sequence[Phase]) -> list[Span]:
         return [Span(f"{numbers.tokens(sum(row.sent for row in rows))} sent in all", "dim")]
     grown, each = typical(rows)
     return [
-        Span(f"{numbers.typical(grown)} a phase", "ink"),
+        Span(f"{numbers.typical(grown)} a phase"),
         Span(f", {numbers.typical(each)} a call", "dim"),
         Span(f"; {numbers.tokens(sum(row.sent for row in rows))} sent in all", "dim"),
     ]

@@ -95,7 +95,7 @@ def _frees(row: Proposed, room: int) -> Span:
 
 
 def _share(row: Proposed, room: int) -> Span:
-    return Span(numbers.NONE if row.share is None else numbers.share(row.share, 0), "ink")
+    return Span(numbers.NONE if row.share is None else numbers.share(row.share, 0))
 
 
 def _once(row: Proposed, room: int) -> Span:
@@ -144,7 +144,7 @@ _PAYS: Final = 8
 TABLE: Final[Table[Proposed]] = Table(
     (
         Column("policy", 21, _name, "left"),
-        Column("edits", 6, lambda row, _: Span(f"{len(row.edits):,}", "ink"), wider=((_WIDE, 7),), sum=_sum_of_freed),
+        Column("edits", 6, lambda row, _: Span(f"{len(row.edits):,}"), wider=((_WIDE, 7),), sum=_sum_of_freed),
         Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=_sum_of_freed),
         Column("context", 9, _share, from_width=_WIDE, sum=_sum_of_freed),
         Column(
@@ -169,7 +169,7 @@ TABLE: Final[Table[Proposed]] = Table(
 
 def details(row: Proposed, room: int, height: int) -> list[Spans]:
     """What the policy does and how it is set, in at most `height` lines."""
-    lines: list[Spans] = [[Span(" "), Span(cells.fit(safe_text.one_line(row.about, 400), max(1, room - 2)), "ink")]]
+    lines: list[Spans] = [[Span(" "), Span(cells.fit(safe_text.one_line(row.about, 400), max(1, room - 2)))]]
     for one in row.settings:
         value = safe_text.one_line(one.value, 60)
         note = f"  {safe_text.one_line(one.note, 200)}" if one.note else ""

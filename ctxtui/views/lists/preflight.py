@@ -171,16 +171,16 @@ def cure(found: Set | None, name: str) -> Iterator[list[Span]]:
         return
     yield []
     if not found.kinds:
-        yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.", "ink")]
+        yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.")]
         return
     what = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in found.kinds.items())
     enough = "stays below it" if found.reached else f"comes to {numbers.tokens(found.after)}, not yet below"
-    yield [Span("To have room: ", "bold"), Span(what, "ink"), Span(f"; {found.risk.words}", "dim")]
+    yield [Span("To have room: ", "bold"), Span(what), Span(f"; {found.risk.words}", "dim")]
     yield [
         Span("  context ", "dim"),
         Span(f"{numbers.tokens(found.before)} → {numbers.tokens(found.after)}", "ink bold"),
         Span(f", {enough}; {found.moment} {numbers.signed_money(found.once)} once, ", "dim"),
-        Span(f"{numbers.signed_money(found.per_call)} a call", "ink"),
+        Span(f"{numbers.signed_money(found.per_call)} a call"),
         Span(f"; {found.quoted} of it quoted later" if found.quoted else "", "warn"),
     ]
     yield [Span(f"  ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}", "faint")]

@@ -18,7 +18,7 @@ def step_lines(step: NextStep | None, room: int) -> Iterator[Spans]:
         return
     for line in step.text.splitlines():
         for text in safe_text.wrap(line, max(10, room)) or [""]:
-            yield [Span(text, "ink")]
+            yield [Span(text)]
     for call in step.calls:
         yield [Span("→ ", "cat-call"), Span(safe_text.one_line(call.name, 80), "cat-call bold")]
         for text in safe_text.wrap(_arguments(call.arguments), max(10, room - 2)):
@@ -86,7 +86,7 @@ def agreement_lines(found: Sequence[Agreement], room: int) -> Iterator[Spans]:
         told = "noise floor" if one.variant == "unchanged" else one.verdict
         failed = f", {one.failed:,} failed" if one.failed else ""
         style = "dim" if one.variant == "unchanged" else _STYLES[one.verdict]
-        yield [name, Span(f"{_share(one.tools):>20}  ", "ink"), Span(f"{_share(one.calls):>20}  ", "dim"),
+        yield [name, Span(f"{_share(one.tools):>20}  "), Span(f"{_share(one.calls):>20}  ", "dim"),
                Span(told + failed, style)]  # fmt: skip
 
 

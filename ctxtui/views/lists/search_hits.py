@@ -114,7 +114,7 @@ def more(folded: Folded, *, here: bool) -> list[Span]:
 
 def _where(one: Spotted, room: int) -> Span:
     where = f"call {one.call:,}" if one.call is not None else "not sent"
-    return Span(where + ("" if one.thread == MAIN else f" {safe_text.one_line(one.thread)}"), "ink")
+    return Span(where + ("" if one.thread == MAIN else f" {safe_text.one_line(one.thread)}"))
 
 
 def _label(one: Spotted) -> str:
@@ -123,9 +123,9 @@ def _label(one: Spotted) -> str:
 
 def _snippet(one: Spotted, room: int) -> list[Span]:
     spans = [
-        Span(safe_text.line(one.snippet[: one.at]), "ink"),
+        Span(safe_text.line(one.snippet[: one.at])),
         Span(safe_text.line(one.snippet[one.at : one.end]), STYLE),
-        Span(safe_text.line(one.snippet[one.end :]), "ink"),
+        Span(safe_text.line(one.snippet[one.end :])),
     ]
     return cropped([*spans, Span(f"  {one.hits:,} hits" if one.hits > 1 else "", "dim")], room)
 

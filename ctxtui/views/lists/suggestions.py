@@ -135,7 +135,7 @@ def changed_table(say: Callable[[int], Preview]) -> Table[ChangedBlock]:
         sign = CATEGORY[row.category]
         lead = [MARK[row.mark].span if row.mark else Span(" "), Span(" "), sign.span, Span(" ")]
         if not row.node:
-            return [*lead, Span(row.text, "ink")]
+            return [*lead, Span(row.text)]
         says = say(row.node)
         return [*lead, *one_line.words(says, sign.style, "ink" if says.loud else "dim")]
 
@@ -143,7 +143,7 @@ def changed_table(say: Callable[[int], Preview]) -> Table[ChangedBlock]:
         return Span(f"{row.mark}, goes along" if row.along else row.mark, "dim")
 
     def after(row: ChangedBlock, room: int) -> Span:
-        return Span(numbers.NONE if row.after is None else numbers.tokens(row.after), "ink")
+        return Span(numbers.NONE if row.after is None else numbers.tokens(row.after))
 
     return Table(
         (

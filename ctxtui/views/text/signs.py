@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from ctxtui.core.category import CATEGORIES, INDEX
+from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -118,6 +119,21 @@ REPEAT: Final[dict[str, Sign]] = {
     )
 }
 """Content that stands elsewhere too, by how (the kinds of `analysis.content.duplicates`)."""
+
+
+def failed(why: object) -> list[Span]:
+    """The line that says why something was not done."""
+    return [Span("✗ ", "crit"), Span(safe_text.one_line(str(why), 300), "crit")]
+
+
+def warned(what: object) -> list[Span]:
+    """The line that says what to look at."""
+    return [Span("▲ ", "warn"), Span(safe_text.one_line(str(what), 300), "warn")]
+
+
+def done(what: object) -> list[Span]:
+    """The line that says what was done."""
+    return [Span("✓ ", "ok"), Span(safe_text.one_line(str(what), 300))]
 
 
 def of_note(note: Note) -> Span:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctxtui.analysis.money.status_line import COLD, ENDING, MISS, OVER, QUOTA_NEAR, ClientStatus, Warned
 from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.signs import warned
 from ctxtui.views.text.span import Span, Spans
 
 _BETWEEN = Span(" · ", "dim")
@@ -20,7 +21,7 @@ def line(status: ClientStatus, usd: float | None, warning: Warned | None) -> Spa
         _cache(status),
     ]
     if warning is not None:
-        parts.append([Span("▲ ", "warn"), Span(words_of(warning), "warn")])
+        parts.append(warned(words_of(warning)))
     found: list[Span] = []
     for part in parts:
         found += [*([_BETWEEN] if found else []), *part]
@@ -30,11 +31,11 @@ def line(status: ClientStatus, usd: float | None, warning: Warned | None) -> Spa
 def _context(status: ClientStatus) -> Spans:
     context = status.context or 0
     if not status.usable:
-        return [Span(numbers.tokens(context), "ink")]
+        return [Span(numbers.tokens(context))]
     share = context / status.usable
     style = "crit" if share > 1 else "warn" if share >= 0.9 else "readtx"
     told = Span(f" of {numbers.tokens(status.usable)} ", "dim")
-    return [Span(numbers.tokens(context), "ink"), told, Span(numbers.share(share, 0), style)]
+    return [Span(numbers.tokens(context)), told, Span(numbers.share(share, 0), style)]
 
 
 def _cache(status: ClientStatus) -> Spans:

@@ -60,7 +60,7 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
 def staged(what: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
     done = _done(what.made)
-    told = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{done}: {blocks.words(what.made)}", "ink")]
+    told = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{done}: {blocks.words(what.made)}")]
     if any(edit.kind not in FREE or edit.kind in (NOTE, REPLACE, HOIST) for edit in what.made):
         told.append(Span("  " + _gain(what), "ink bold"))
     if what.repairs:
@@ -117,18 +117,18 @@ def refused(why: str, tokens: int | None, left: int) -> list[Span]:
 
 def taken_back(edits: Sequence[Edit], blocks: Blocks, freed: int | None) -> list[Span]:
     """``taken back: drop of Read README.md  +4.6k``."""
-    return [Span(f"taken back: {action(edits, {}, blocks)}", "ink"), *_change(freed)]
+    return [Span(f"taken back: {action(edits, {}, blocks)}"), *_change(freed)]
 
 
 def from_elsewhere(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
     """What another program did meanwhile: ``agent staged drop of Read README.md · a applies, E lists``."""
     made = [edit for edit in new if edit.kind in KINDS]
     if not made:
-        return [Span("another program changed which edits stand · ", "ink"), Span("E", "accent bold"), _LISTS]
+        return [Span("another program changed which edits stand · "), Span("E", "accent bold"), _LISTS]
     author = "another program" if made[0].author == USER else safe_text.one_line(made[0].author, 30)
     kinds = {edit.kind for edit in made}
     what = kind_of(made[0].kind).shown if len(kinds) == 1 else "edits"
-    told = Span(f"{author} staged {what} of {blocks.words(made)} · ", "ink")
+    told = Span(f"{author} staged {what} of {blocks.words(made)} · ")
     return [told, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
 
 
@@ -143,7 +143,7 @@ def undone(
     """``undone: drop of Read README.md (+4.6k) · u next: apply of 2``: `freed` are the tokens that it freed now
     (negative: they are back), `then` what `key` takes next."""
     word = "undone" if key == "u" else "done again"
-    told = [Span(f"{word}: {action(entries, by_id, blocks)}", "ink"), *_change(freed)]
+    told = [Span(f"{word}: {action(entries, by_id, blocks)}"), *_change(freed)]
     if not then:
         return [*told, Span(f" · nothing more to {'undo' if key == 'u' else 'do again'}", "dim")]
     return [*told, Span(" · ", "dim"), Span(key, "accent bold"), Span(f" next: {action(then, by_id, blocks)}", "dim")]

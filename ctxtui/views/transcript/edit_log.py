@@ -56,7 +56,7 @@ def detail(row: EditRow, room: int) -> list[Spans]:
     out: list[Spans] = []
     for name, text in said:
         for n, line in enumerate(safe_text.wrap(safe_text.one_line(text, 1000), max(8, room - 14))):
-            out.append([Span(f" {name if not n else '':<12}", "dim"), Span(line, "ink")])
+            out.append([Span(f" {name if not n else '':<12}", "dim"), Span(line)])
     return out
 
 
@@ -89,14 +89,14 @@ def copied(what: str, folder: str, file: str, without: Sequence[str], room: int)
 def _copied(what: str, where: str, wrote: str, lost: str, end: str) -> list[Span]:
     parts = [
         Span(f"copied: {what}" if what else "copied", "ink bold"),
-        Span(safe_text.one_line(where, 600), "ink"),
+        Span(safe_text.one_line(where, 600)),
         Span(safe_text.one_line(wrote, 600), "dim"),
         Span(safe_text.one_line(lost, 200), "warn"),
     ]
     out = [Span("✓ ", "ok")]
     for part in parts:
         out += [part, Span(" · ", "dim")] if part.text else []
-    return [*out, Span("E", "accent bold"), Span(f" {end}", "ink")]
+    return [*out, Span("E", "accent bold"), Span(f" {end}")]
 
 
 def _about(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:

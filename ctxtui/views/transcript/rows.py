@@ -112,7 +112,7 @@ def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> Tran
     tip = scene.tip
     read = sum(scene.running.own(node) for node in counted if scene.running.is_read(tip, node))
     unread = sum(scene.running.own(node) for node in counted) - read
-    figure = Span(numbers.tokens(read), "ink") if read else Span(numbers.unread(unread), "faint")
+    figure = Span(numbers.tokens(read)) if read else Span(numbers.unread(unread), "faint")
     return replace(row, words=words, tokens=figure, weight=read)
 
 

@@ -111,7 +111,7 @@ def lines(what: StagedPane, room: int, height: int) -> list[Spans]:
     if what.active:
         facts: list[Spans] = []
         for one in proof(what.staging.scene):
-            facts += [[Span(f" {line}", "ink")] for line in safe_text.wrap(one, max(8, room - 2))]
+            facts += [[Span(f" {line}")] for line in safe_text.wrap(one, max(8, room - 2))]
         return facts[: max(0, height)]
     waits = [_fit([Span(" ◷ ", "accent"), Span(one.words, "accent bold")], room) for one in what.waits]
     heads, *prices = [*_prices(what, room)] or [()]
@@ -132,13 +132,13 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
     staging, wide = what.staging, room >= _WIDE
     broken = staging.breakage
     if not staging.counted:
-        yield [Span(" frees  ", "ink"), Span(cells.right(numbers.NONE, 8), "faint")]
+        yield [Span(" frees  "), Span(cells.right(numbers.NONE, 8), "faint")]
     elif staging.freed:
         style = "add bold" if staging.freed > 0 else "warn bold"
         share = f"{',' if wide else ''} {100 * staging.after / what.usable:.0f} %" if what.usable else ""
         yield _fit(
             [
-                Span(" frees  ", "ink"),
+                Span(" frees  "),
                 Span(cells.right(numbers.signed(-staging.freed), 8 if wide else 7), style),
                 Span("  next call " if wide else " next ", "dim"),
                 Span(f"{numbers.tokens(staging.after)}{share}", "ink bold"),
@@ -149,7 +149,7 @@ def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
         nothing = " " if staging.freed else " frees nothing, "
         yield [Span(f"{nothing}breaks nothing of the prefix" if wide else f"{nothing}breaks nothing", "dim")]
     elif broken is not None and broken.tokens:
-        parts = [Span(" breaks ", "ink"), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
+        parts = [Span(" breaks "), Span(cells.right(numbers.tokens(broken.tokens), 8), "warn bold")]
         of, block = f"  of {numbers.tokens(broken.cached)} cached", f"from block {broken.at + 1:,}"
         ways = (f"{of}, {block}", of) if wide else (f"  {block}", "")
         yield [*parts, Span(narrow.first_that_fits(ways, max(0, room - width(parts) - 1)), "dim")]
@@ -215,7 +215,7 @@ def _rest(what: StagedPane, room: int) -> Iterator[Spans]:
     calls = f"{rest.calls:,} call{'' if rest.calls == 1 else 's'} to the end"
     held = f", {rest.holding:,} with it" if rest.holding < rest.calls and room >= _WIDE else ""
     told, usd = f" {calls}{held} ", ("≥ " if rest.partial else "") + numbers.signed_money(rest.usd)
-    yield [Span(cells.left(told, max(1, room - len(usd) - 1)), "ink"), Span(usd, f"{paid(rest.usd)} bold")]
+    yield [Span(cells.left(told, max(1, room - len(usd) - 1))), Span(usd, f"{paid(rest.usd)} bold")]
 
 
 def paid(usd: float | None) -> str:
@@ -252,10 +252,10 @@ def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
         yield _accepted(ok, what.dialect.replace("_", " ") if wide else "", staging.repairs, room)
     if what.thinking_lost:
         words = f" {numbers.tokens(what.thinking_lost)} of thinking is lost{' with it' if wide else ''}"
-        yield _fit([Span(" "), warn, Span(words, "ink")], room)
+        yield _fit([Span(" "), warn, Span(words)], room)
     for text, about in what.warnings:
         lead = [Span(" "), warn, Span(" ")]
-        whole = [*lead, Span(f"{text} ", "dim"), Span(about, "ink")]
+        whole = [*lead, Span(f"{text} ", "dim"), Span(about)]
         # What it is about stands in the list that the key opens.
         said = text.removesuffix(":") if text.endswith(":") else f"{text} it"
         brief = [*lead, Span(f"{said} ", "dim"), Span("(", "dim"), Span("l", "accent bold"), Span(")", "dim")]

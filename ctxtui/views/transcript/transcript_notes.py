@@ -49,7 +49,7 @@ def size(scene: Scene, node: int) -> int:
 def shown_as(rows: ContextRows, room: int) -> list[Span]:
     """How the rows are shown where that is not as a list of all, in a pane of `room` cells, with the key back."""
     if rows.reading is not None:
-        return [Span(" reading  ", "ink"), Span(";", "accent bold"), Span(" back to all panes", "dim")]
+        return [Span(" reading  "), Span(";", "accent bold"), Span(" back to all panes", "dim")]
     if rows.folds and room >= 50:
         return [Span(" edits only  ", "warn"), Span("z", "accent bold"), Span(" all rows", "dim")]
     return []

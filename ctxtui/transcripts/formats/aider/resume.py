@@ -14,7 +14,7 @@ from typing import Final
 from ctxtui.core import block_content
 from ctxtui.core.block import HEADER, NOT_RECORDED
 from ctxtui.transcripts.formats.aider.chat_history import COPIED
-from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, losses
+from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, count_losses
 
 _TYPED: Final = "#### "
 _OWN: Final = "aider puts its system prompt, its examples, files and the map of the repository together anew"
@@ -70,7 +70,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
         before = typed
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     stamp = started.replace(":", "-").replace(" ", "T")
-    return ResumedFile(data, losses(lost), "", f"curated.{stamp}.aider.chat.history.md")
+    return ResumedFile(data, count_losses(lost), "", f"curated.{stamp}.aider.chat.history.md")
 
 
 def _asked(words: str) -> Iterator[str]:

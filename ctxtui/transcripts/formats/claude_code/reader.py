@@ -87,8 +87,8 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
 class ClaudeCodeReader:
     """Reads one file of a session; `part` gives readers for its subagents' files, which share its state."""
 
-    def __init__(self, tree: Tree, state: ClaudeState | None = None, agent: str = "", name: str = "") -> None:
-        self._state = state or ClaudeState(tree, Answers(tree))
+    def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
+        self._state = state
         self._stream = RecordStream(strictly)
         self._agent, self._name = agent, name
         self._foreign: bool | None = None if agent else False
@@ -122,7 +122,7 @@ class ClaudeCodeReader:
     def part(self, name: str) -> Reader:
         if is_body_name(name):
             raise NeedsContexts("bodies of requests")
-        return ClaudeCodeReader(self._state.tree, self._state, agent_of(name), name)
+        return ClaudeCodeReader(self._state, agent_of(name), name)
 
     def _take(self, pieces: list[Piece]) -> list[Event]:
         events: list[Event] = []
@@ -179,13 +179,13 @@ def reader(tree: Tree) -> Reader:
 
         return body_reader(exchanges(), name)
 
-    main = ClaudeCodeReader(tree, state)
+    main = ClaudeCodeReader(state)
     return JoinedReader(main, tree, beside, settle=lambda told: exchanges().settle(told))
 
 
 def usage_reader(tree: Tree) -> Reader:
     """A reader of one session's files whose events tell of calls and what they used, and hold no context."""
-    return ClaudeCodeReader(tree, ClaudeState(tree, Answers(tree, contexts=False)))
+    return ClaudeCodeReader(ClaudeState(tree, Answers(tree, contexts=False)))
 
 
 def is_body_name(name: str) -> bool:

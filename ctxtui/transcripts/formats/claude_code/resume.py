@@ -28,17 +28,17 @@ from ctxtui.transcripts.kit.resume import (
     ResumeOrder,
     TranslatedOrder,
     Translation,
-    added,
-    edited,
+    add_member,
+    apply_edits,
+    count_losses,
+    find_blocks,
     first_change,
     fresh_ids,
     is_answer,
-    losses,
-    matched,
-    source_records,
-    spliced,
+    read_source,
+    recorded_items,
+    replace_members,
     stamp,
-    told,
 )
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import Losses
@@ -67,7 +67,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """
     records, lost = read(order)
     found, beside = places(records, order.path)
-    edits = edited(order, records, found, beside, cut=order.end is not None)
+    edits = apply_edits(order, records, found, beside, cut=order.end is not None)
     chain = ResumeChain(records)
     new = fresh_ids(order.ids, chain.known)
     session_id = next(new)
@@ -80,7 +80,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
         chain.put_last(_made(records, last or 0, items, next(new)), last)
     _settle(records, order)
     return ResumedFile(
-        b"".join(chain.lines(session_id)), losses([*lost, *edits.lost]), session_id, f"{session_id}.jsonl"
+        b"".join(chain.lines(session_id)), count_losses([*lost, *edits.lost]), session_id, f"{session_id}.jsonl"
     )
 
 
@@ -107,7 +107,7 @@ class SourceRecord(ResumeEntry):
         members: dict[str, bytes | None] = dict(self.set_)
         changed: dict[str, Any] = {} if self.usage is None else {"usage": self.usage}
         if self.changes:
-            parts = self.edited(self.value["message"].get("content"), Block.value)
+            parts = self.changed_parts(self.value["message"].get("content"), Block.value)
             changed["content"] = _content(parts)
             if "toolUseResult" in self.value:
                 # The client's own copy of what the result said.
@@ -119,7 +119,7 @@ class SourceRecord(ResumeEntry):
 
 def read(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
     """The records of the source, each once, and what of it could not be read."""
-    found, lost = source_records(order)
+    found, lost = read_source(order)
     records: list[SourceRecord] = []
     known: set[str] = set()
     for raw, piece in found:
@@ -201,14 +201,14 @@ def places(
     to what a person typed, several in one turn. In the file each is an attachment of its own (facts §13.1), which is
     found by its words.
     """
-    found, beside = matched(path, records), {}
+    found, beside = find_blocks(path, records), {}
     taken = set(found.values())
     words: dict[str, list[tuple[int, int]]] = {}
     for number, record in enumerate(records):
         for part, text in enumerate(_texts(record.value)):
             if text:
                 words.setdefault(text, []).append((number, part))
-    for at, item in told(enumerate(path)):
+    for at, item in recorded_items(enumerate(path)):
         if at in found or item.place.section != "messages" or item.block.kind != "text":
             continue
         text = _bare(item.block.member("text"))
@@ -321,9 +321,9 @@ class ResumeChain:
                 changes = record.members | self._references(record, before)
                 if isinstance(record.value.get("sessionId"), str):
                     changes["sessionId"] = own
-                line = spliced(record.raw, changes)
+                line = replace_members(record.raw, changes)
                 if record.value.get("type") == "assistant" and _COPIED not in record.value:
-                    line = added(line, _COPIED, canonical.dumps(MAKER))
+                    line = add_member(line, _COPIED, canonical.dumps(MAKER))
                 yield line + b"\n"
         yield from (_line({**one, "sessionId": session_id}) for one in self._last)
 

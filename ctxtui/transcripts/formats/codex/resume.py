@@ -33,11 +33,11 @@ from ctxtui.transcripts.kit.resume import (
     ResumeOrder,
     TranslatedOrder,
     Translation,
-    added,
-    edited,
-    losses,
-    source_records,
-    spliced,
+    add_member,
+    apply_edits,
+    count_losses,
+    read_source,
+    replace_members,
     stamp,
 )
 from ctxtui.wire.grammar import RESPONSES, join_item
@@ -60,7 +60,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
     """The rollout of `order` as the session `session_id`."""
-    found, lost = source_records(order)
+    found, lost = read_source(order)
     lines: list[RolloutLine] = []
     for raw, piece in found:
         line = _line_of(raw, piece)
@@ -68,14 +68,14 @@ def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
             # Forks repeat the record of what they came from; the first one counts.
             line.slots.clear()
         lines.append(line)
-    edits = edited(order, [slot for line in lines for slot in line.slots], cut=order.end is not None)
+    edits = apply_edits(order, [slot for line in lines for slot in line.slots], cut=order.end is not None)
     first = next((n for n, line in enumerate(lines) if line.changed), None)
     if edits.behind:
         first = len(lines) if first is None else first
         lines += [_item_line(lines[-1], value) for value in _items_of(chain(*edits.behind))]
     if first is not None:
         lines = _reported(lines, first, order)
-    return ResumedFile(b"".join(_written(lines, session_id)), losses([*lost, *edits.lost]))
+    return ResumedFile(b"".join(_written(lines, session_id)), count_losses([*lost, *edits.lost]))
 
 
 def name_of(session_id: str, now: float) -> str:
@@ -153,7 +153,7 @@ class RolloutLine(Struct, kw_only=True):
     def written(self, value: Any) -> bytes:
         """The line with `value` for what it says."""
         new = canonical.dumps(value)
-        return new if self.bare else spliced(self.raw, {"payload": new})
+        return new if self.bare else replace_members(self.raw, {"payload": new})
 
 
 def _line_of(raw: bytes, piece: FoundObject) -> RolloutLine:
@@ -241,8 +241,12 @@ def _copied(line: bytes, lines: int) -> bytes:
     """The `line` about the session, which says that so many lines are copied from another one."""
     record, count = decode(line, False)[0], str(lines).encode()
     own = record.payload
-    payload = spliced(own, {COPIED_LINES: count}) if COPIED_LINES in record.value() else added(own, COPIED_LINES, count)
-    return payload if own == line else spliced(line, {"payload": payload})
+    payload = (
+        replace_members(own, {COPIED_LINES: count})
+        if COPIED_LINES in record.value()
+        else add_member(own, COPIED_LINES, count)
+    )
+    return payload if own == line else replace_members(line, {"payload": payload})
 
 
 class _Ordinal(msgspec.Struct):
@@ -265,7 +269,7 @@ def _numbered(line: bytes, number: int) -> bytes:
     if own == number:
         return line
     if own is not None:
-        return spliced(line, {"ordinal": str(number).encode()})
+        return replace_members(line, {"ordinal": str(number).encode()})
     value = canonical.loads(line)
     return canonical.dumps({"timestamp": value.pop("timestamp", ""), "ordinal": number, **value}) + b"\n"
 

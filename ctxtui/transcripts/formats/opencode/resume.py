@@ -31,10 +31,10 @@ from ctxtui.transcripts.kit.resume import (
     ResumedFile,
     ResumeEntry,
     ResumeOrder,
-    edited,
+    apply_edits,
+    count_losses,
     first_change,
     is_answer,
-    losses,
 )
 
 _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
@@ -50,7 +50,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """A file for ``opencode import``, so that the session it makes has the context that is asked for."""
     info, said = _source_of(order.source, order.session)
     messages = [ImportMessage.of(one) for one in said]
-    edits = edited(order, messages, cut=True)
+    edits = apply_edits(order, messages, cut=True)
     inside = [edits.found[at] for at in edits.found if order.end is None or at < order.end]
     ends, last = max(inside, default=(-1, 0))
     lost = [*edits.lost, *(loss for n, one in enumerate(messages) for loss in one.write(last if n == ends else None))]
@@ -63,7 +63,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     _answering(written)
     id_ = _session_id(order.now, next(order.ids))
     whole = {"info": _info(info, written, id_, order.now), "messages": [one.value for one in written]}
-    return ResumedFile(canonical.dumps(_renamed(whole, id_, order.ids)) + b"\n", losses(lost), id_, f"{id_}.json")
+    return ResumedFile(canonical.dumps(_renamed(whole, id_, order.ids)) + b"\n", count_losses(lost), id_, f"{id_}.json")
 
 
 def _held(said: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:

@@ -19,14 +19,14 @@ from ctxtui.transcripts.kit.resume import (
     ResumedFile,
     ResumeEntry,
     ResumeOrder,
-    added,
-    edited,
+    add_member,
+    apply_edits,
+    count_losses,
     first_change,
     fresh_ids,
     is_answer,
-    losses,
-    source_records,
-    spliced,
+    read_source,
+    replace_members,
     stamp,
 )
 
@@ -39,9 +39,9 @@ _EMPTY: Final = "a compaction's summary that was dropped stands empty: without i
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """A session file, so that the client that resumes it has the context that is asked for."""
-    found, lost = source_records(order)
+    found, lost = read_source(order)
     entries = [_entry(raw, canonical.loads(piece.raw)) for raw, piece in found]
-    edits = edited(order, entries, cut=order.end is not None or bool(order.until))
+    edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
     lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _settle(entries, order)
     new = fresh_ids((one.replace("-", "")[:_ID] for one in order.ids), (word(one.value.get("id")) for one in entries))
@@ -49,7 +49,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     behind = [_made(entries, entries[-1], group, new, order) for group in edits.behind]
     id_, when = next(order.ids), stamp(order.now)
     name = f"{when.replace(':', '-').replace('.', '-')}_{id_}.jsonl"
-    return ResumedFile(b"".join(_lines(entries, before, behind, id_)), losses(lost), id_, name)
+    return ResumedFile(b"".join(_lines(entries, before, behind, id_)), count_losses(lost), id_, name)
 
 
 class PiEntry(ResumeEntry):
@@ -88,9 +88,9 @@ class PiEntry(ResumeEntry):
             members |= self._changed(next(iter(self.changes.values())))
         if self.usage is not None:
             members["message"] = {**self.message, **members.get("message", {}), "usage": self.usage}
-        line = spliced(self.raw, {key: canonical.dumps(value) for key, value in members.items()})
+        line = replace_members(self.raw, {key: canonical.dumps(value) for key, value in members.items()})
         copied = self.answers_user and COPIED not in self.value
-        return (added(line, COPIED, canonical.dumps(MAKER)) if copied else line) + b"\n"
+        return (add_member(line, COPIED, canonical.dumps(MAKER)) if copied else line) + b"\n"
 
     def _changed(self, only: Block | None) -> dict[str, Any]:
         """The members that its changes give other values; `only` is what an entry of one block says now."""
@@ -102,7 +102,7 @@ class PiEntry(ResumeEntry):
             return {"message": {**message, "content": _content(only)}}
         if role == "bashExecution":
             return {"message": {"role": "user", "content": [_text(words)], "timestamp": message.get("timestamp")}}
-        parts = self.edited((message or self.value).get("content"), _spelled)
+        parts = self.changed_parts((message or self.value).get("content"), _spelled)
         content = [one if isinstance(one, dict) else _text(str(one)) for one in parts]
         return {"message": {**message, "content": content}} if message else {"content": content}
 

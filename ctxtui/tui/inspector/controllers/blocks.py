@@ -13,6 +13,7 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lists.request import CLIPBOARD
 from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.context_rows import ContextRows
 
@@ -141,7 +142,7 @@ class BlocksController(Controller):
             self.say([Span("there is no text to copy here", "dim")])
             return
         if len(text) > _TOO_MUCH:
-            self.say([Span("✗ ", "crit"), Span(f"{len(text):,} characters are too many for a clipboard", "crit")])
+            self.say(failed(f"{len(text):,} characters are too many for a clipboard"))
             return
         self.access.copy(text)
         told = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
@@ -159,5 +160,5 @@ class BlocksController(Controller):
             with self.access.suspended():
                 page(safe_text.lines(text), self._pager)
         except NoPager as error:
-            self.say([Span("✗ ", "crit"), Span(str(error), "crit")])
+            self.say(failed(str(error)))
         self.access.repaint()

@@ -39,7 +39,7 @@ class CompactionsController(EditController):
                 # The strip marks it as a compaction, too: there is no summary to look into, but a call to go to.
                 state.go(small - 1)
                 told = f"before call {small:,} the client took out earlier results, without a summary: "
-                self.say([Span(told, "ink"), Span("P", "accent bold"), Span(" shows what went", "dim")])
+                self.say([Span(told), Span("P", "accent bold"), Span(" shows what went", "dim")])
             else:
                 self.say([Span(f"no compaction in {state.count:,} calls", "dim")])
             return
@@ -54,7 +54,7 @@ class CompactionsController(EditController):
         begun = max((number for number in numbers_ if scene is not None and number <= scene.number), default=0)
         if begun:
             self.state.go(begun - 2)
-            self.say([Span(f"call {begun - 1:,}, the last one before the compaction", "ink")])
+            self.say([Span(f"call {begun - 1:,}, the last one before the compaction")])
         else:
             self.say([Span("this context did not begin with a compaction", "dim")])
 
@@ -74,7 +74,7 @@ class CompactionsController(EditController):
         elif wish.kind in (SUMMARIZE, GO_ON):
             self._summarize(one, goes_on=wish.kind == GO_ON)
         else:
-            self.say([Span(f"call {one.number - 1:,}, the last one before the compaction", "ink")])
+            self.say([Span(f"call {one.number - 1:,}, the last one before the compaction")])
 
     def _summarize(self, one: Compaction, *, goes_on: bool = False) -> None:
         """Stage a better summary for all that was said in the call before; or ask whether to go on with it."""
@@ -106,7 +106,7 @@ class CompactionsController(EditController):
         self.say(
             [
                 Span("✓ ", "ok"),
-                Span(f"staged: the client's summary ({more}) with what it lost; ", "ink"),
+                Span(f"staged: the client's summary ({more}) with what it lost; "),
                 Span("⏎", "accent bold"),
                 Span(" reads it  ", "dim"),
                 Span("R", "accent bold"),
@@ -119,7 +119,7 @@ class CompactionsController(EditController):
     def _read_first(self, one: Compaction, made: Sequence[Edit]) -> None:
         """Open the summary, and ask whether to go on with it: nothing is applied that nobody could read."""
         self.state.to_new(made[0].id)
-        lead: list[Span] = [Span(" read it  ", "ink")]
+        lead: list[Span] = [Span(" read it  ")]
         for key, does in (("⏎", "go on with it"), ("R", "edit it"), ("↑ ↓", "scroll")):
             lead += [Span(key, "accent bold"), Span(f" {does}  ", "dim")]
 

@@ -47,7 +47,7 @@ class DiffController(Controller):
                 if self.marked
                 else "no call marked"
             )
-            self.say([Span("■ ", "accent"), Span(what, "ink")] if self.marked else [Span(what, "dim")])
+            self.say([Span("■ ", "accent"), Span(what)] if self.marked else [Span(what, "dim")])
             return
         before, self.marked = self.marked, None
         self.say(())

@@ -15,6 +15,7 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.signs import done, failed
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript import edit_answers
 
@@ -44,7 +45,7 @@ class EditLogController(EditController):
         self._told = overlay.version
         count = len(overlay.ready)
         what = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied; kept as a draft. Again to leave, "
-        self.say([Span("? ", "warn bold"), Span(what, "ink"), Span("a", "accent bold"), Span(" to apply", "dim")])
+        self.say([Span("? ", "warn bold"), Span(what), Span("a", "accent bold"), Span(" to apply", "dim")])
         return False
 
     def apply(self) -> None:
@@ -54,7 +55,7 @@ class EditLogController(EditController):
             self._nothing_staged("applies")
             return
         if staging.applied.refused:
-            self.say([Span("✗ ", "crit"), Span(f"refused: {staging.applied.refused}", "crit")])
+            self.say(failed(f"refused: {staging.applied.refused}"))
             return
         ready, waits = overlay.ready, self.panels.staged.what
         if self._unread(ready):
@@ -62,11 +63,11 @@ class EditLogController(EditController):
         if overlay.apply(edit.id for edit in ready):
             # Breakpoints free nothing: a bare 0 would be read as a count.
             freed = f" {numbers.signed(-staging.freed)}" if staging.counted and staging.freed else ""
-            told = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}", "ink"), Span(" · ", "dim")]
+            told = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}"), Span(" · ", "dim")]
             on = ("f", "goes on with it") if self.state.waits is None else ("^o", "decides about what is held")
             self.say([*told, *_key("u", "takes it back · "), *_key(*on)])
         elif overlay.waiting and waits is not None and waits.waits:
-            told = [Span(f"{waits.waits[0].words}; ", "ink")]
+            told = [Span(f"{waits.waits[0].words}; ")]
             self.say([*told, *_key("w", "says when")])
         self.edits.changed()
 
@@ -85,7 +86,7 @@ class EditLogController(EditController):
             return False
         self.state.to_new(unread[0].edit.id)
         many = f", {len(unread):,} are unread" if len(unread) > 1 else ""
-        told = [Span("? ", "warn bold"), Span(f"read the summary before it stands for what is gone{many}; ", "ink")]
+        told = [Span("? ", "warn bold"), Span(f"read the summary before it stands for what is gone{many}; ")]
         self.say([*told, *_key("a", "again applies  "), *_key("R", "edits it")])
         return True
 
@@ -95,7 +96,7 @@ class EditLogController(EditController):
         if overlay is None or not (gone := overlay.discard()):
             self._nothing_staged("takes back")
             return
-        self.say([Span(f"{len(gone):,} discarded; ", "ink"), *_key("u", "brings them back")])
+        self.say([Span(f"{len(gone):,} discarded; "), *_key("u", "brings them back")])
         self.state.mark(())
         self.edits.changed()
 
@@ -112,7 +113,7 @@ class EditLogController(EditController):
             by_id = {edit.id: edit for edit in overlay.log}
             what = edit_answers.action(last, by_id, self.edits.answers.blocks())
             day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
-            told = [Span("? ", "warn bold"), Span(f"an earlier run did this: {what}{day}; ", "ink")]
+            told = [Span("? ", "warn bold"), Span(f"an earlier run did this: {what}{day}; ")]
             self.say([*told, *_key("u", "again undoes it")])
         else:
             self._turn_back(overlay, overlay.undo)
@@ -181,7 +182,7 @@ class EditLogController(EditController):
             return
         self.state.show_only_edits(not self.state.only_edits)
         told = "only the rows that edits touch; " if self.state.only_edits else "all rows; "
-        self.say([Span(told, "ink"), Span("z", "accent bold"), Span(" again for the others", "dim")])
+        self.say([Span(told), Span("z", "accent bold"), Span(" again for the others", "dim")])
 
     def edit_log(self) -> None:
         """Show every edit."""
@@ -196,7 +197,7 @@ class EditLogController(EditController):
             if found and found[0].kind == LEAVE:
                 words = str(found[0].given.get("command") or found[0].given.get("place") or "")
                 self.access.copy(words)
-                self.say([Span("✓ ", "ok"), Span(f"copied: {safe_text.one_line(words, 300)}", "ink")])
+                self.say(done(f"copied: {safe_text.one_line(words, 300)}"))
             elif found:
                 self.edits.take_back(found)
 

@@ -13,7 +13,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lists.request import CLIPBOARD, Requests, RequestScreen
-from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import done, failed
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ class ExportController(EditController):
 
         ready, edits = desk.leaving(scene), desk.overlay(self.state.thread).applied
         if ready.applied.refused:
-            self.say([Span("✗ ", "crit"), Span(f"refused: {ready.applied.refused}", "crit")])
+            self.say(failed(f"refused: {ready.applied.refused}"))
             return
         found = offers(ready, loaded.path, edits)
-        words: list[Span] = [Span(" write as ", "ink")]
+        words: list[Span] = [Span(" write as ")]
         for key, form in found.items():
             label = "resume" if form == ready.resumed else _SHORT.get(form, form)
             words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == ready.form else "dim")]
@@ -106,9 +106,9 @@ class ExportController(EditController):
 
         def run() -> None:
             try:
-                told: Spans = [Span("✓ ", "ok"), Span(safe_text.one_line(job(), 300), "ink")]
+                told: Spans = done(job())
             except CtxtuiError as error:
-                told = [Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")]
+                told = failed(error)
             self.access.deliver(lambda: self.say(told))
 
         self.access.work(run, "export")

@@ -23,6 +23,7 @@ from ctxtui.tui.lists.request import CLIPBOARD
 from ctxtui.tui.messages import Open, TalkFrom
 from ctxtui.views.lists.forks import ForkRow
 from ctxtui.views.text import safe_text
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.edit_log import copied
 
@@ -92,13 +93,13 @@ class ForkController(EditController):
 
     def _offer(self) -> None:
         """Offer to go on."""
-        told = Span("this chat ended in the middle of a turn: ", "ink")
-        self.say([Span("▲ ", "warn"), told, Span("f", "accent bold"), Span(" goes on", "ink")])
+        told = Span("this chat ended in the middle of a turn: ")
+        self.say([Span("▲ ", "warn"), told, Span("f", "accent bold"), Span(" goes on")])
 
     def _tell_host(self, host: str) -> None:
         """Say who hosts the chat, and offer a branch."""
-        branch = [Span(": ", "ink"), Span("f", "accent bold"), Span(" makes a branch of it", "ink")]
-        self.say([Span("▲ ", "warn"), Span(f"this chat is open in {host}", "ink"), *(branch if self._answered else [])])
+        branch = [Span(": "), Span("f", "accent bold"), Span(" makes a branch of it")]
+        self.say([Span("▲ ", "warn"), Span(f"this chat is open in {host}"), *(branch if self._answered else [])])
 
     @property
     def _answered(self) -> int:
@@ -145,7 +146,7 @@ class ForkController(EditController):
         if ready.form != "ollama-chat":
             ways["c"] = ("curl", lambda: self._in_worker(lambda: self._by_curl(ready, CURL)))
         ways["w"] = ("file", lambda: self._ask_place(ready, ready.form, "file"))
-        words = [Span(" go on ", "ink")]
+        words = [Span(" go on ")]
         for key, (label, _) in ways.items():
             grey = [Span(f" {key} {label} ({safe_text.one_line(not_so.get(key, ''), 40)}) ", "faint")]
             words += grey if key in not_so else _keys((key, label))
@@ -204,7 +205,7 @@ class ForkController(EditController):
                 went = job()
             except CtxtuiError as error:
                 told = safe_text.one_line(str(error), 300)
-                self.access.deliver(lambda: self.say([Span("✗ ", "crit"), Span(told, "crit")]))
+                self.access.deliver(lambda: self.say(failed(told)))
             else:
                 self.access.deliver(lambda: self._gone(went))
 
@@ -227,7 +228,7 @@ class ForkController(EditController):
         process goes on with it."""
         loaded = self.state.loaded
         if self.state.source.name == "-":
-            self.say([Span("✗ ", "crit"), Span("standard input cannot be gone on from: save it to a file", "crit")])
+            self.say(failed("standard input cannot be gone on from: save it to a file"))
             return
         if self.state.study is None or self.state.glimpse is not None or loaded is None:
             return
@@ -264,7 +265,7 @@ def _resumed_keys(own: str) -> dict[str, str]:
 
 
 def _keys(*keys: tuple[str, str]) -> list[Span]:
-    return [span for key, does in keys for span in (Span(f" {key}", "accent bold"), Span(f" {does} ", "ink"))]
+    return [span for key, does in keys for span in (Span(f" {key}", "accent bold"), Span(f" {does} "))]
 
 
 class TalkHere(Command):

@@ -46,8 +46,8 @@ class MarkController(EditController):
         count, noun = f"{len(marks):,}", "block is" if len(marks) == 1 else "blocks are"
         told = f" the {count} marked {noun} " + ("out of view: " if here else "not in this call: ")
         words = [Span(told, "warn")]
-        words += [Span(" m", "accent bold"), Span(" change those", "ink")] if here else []
-        words += [Span("  o", "accent bold"), Span(" only the one here", "ink")]
+        words += [Span(" m", "accent bold"), Span(" change those")] if here else []
+        words += [Span("  o", "accent bold"), Span(" only the one here")]
         self.prompt.ask_for(words, answer, keys=("m", "o") if here else ("o",), esc="leave it")
         return True
 
@@ -83,7 +83,7 @@ class MarkController(EditController):
         if not nodes:
             self.say([Span("nothing is marked any more", "dim")])
             return
-        told = [Span(f"{MARK['marked'].glyph} ", "accent"), Span(f"{len(nodes):,} marked{what}", "ink")]
+        told = [Span(f"{MARK['marked'].glyph} ", "accent"), Span(f"{len(nodes):,} marked{what}")]
         self.say([*told, Span("  esc", "accent bold"), Span(" clears", "dim")])
 
 

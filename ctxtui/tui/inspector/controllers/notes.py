@@ -214,7 +214,7 @@ class NotesController(Controller):
             self.state.go((one.call or self.state.count) - 1)
         self.state.to_block(one.node)
         if one.note.text:
-            self.say([Span("✎ ", "accent"), Span(one.note.text, "ink")])
+            self.say([Span("✎ ", "accent"), Span(one.note.text)])
 
     # Phases
 

@@ -62,7 +62,7 @@ class PlayController(Controller):
     def _tell(self) -> None:
         seconds = SPEEDS[self._speed]
         speed = f"a call every {seconds:g} s" if seconds >= 1 else f"{1 / seconds:g} calls a second"
-        words = [Span("» ", "accent"), Span(f"playing, {speed}  ", "ink")]
+        words = [Span("» ", "accent"), Span(f"playing, {speed}  ")]
         for key, does in ((">", "faster"), ("<", "slower"), ("esc", "stops")):
             words += [Span(f" {key}", "accent bold"), Span(f" {does} ", "dim")]
         self.say(words)

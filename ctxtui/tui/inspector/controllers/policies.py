@@ -169,7 +169,7 @@ class PoliciesController(EditController):
         """Its edits no longer stand, and it does not make them again: the user's word counts."""
         if self.edits.overlay is not None:
             self.edits.overlay.revert(row.stands)
-            self.say([Span(f"the edits of {row.name} are taken back; u brings them back", "ink")])
+            self.say([Span(f"the edits of {row.name} are taken back; u brings them back")])
             self.edits.changed()
 
 

@@ -24,7 +24,7 @@ class ReadingController(Controller):
         self.state.read(reads)
         if reads:
             keys = [Span("⏎", "accent bold"), Span(" folds or opens  ", "dim"), Span(";", "accent bold")]
-            self.say([Span("reading: texts in full, a line for each tool call  ", "ink"), *keys, Span(" ends", "dim")])
+            self.say([Span("reading: texts in full, a line for each tool call  "), *keys, Span(" ends", "dim")])
         else:
             self.say([])
 

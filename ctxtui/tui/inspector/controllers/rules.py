@@ -51,9 +51,9 @@ class RulesController(Controller):
         now = next((one.once for one in what.moments if one.name == "now"), None)
         paid = f", {numbers.signed_money(now)} now" if now is not None else ""
         words: list[Span] = [
-            Span("from here on the request differs: ", "ink"),
+            Span("from here on the request differs: "),
             Span(f"{numbers.tokens(broken.tokens)} of {numbers.tokens(broken.cached)} cached", "warn"),
-            Span(f" are written again once{paid}  ", "ink"),
+            Span(f" are written again once{paid}  "),
         ]
         self.say([*words, *_key("w", "waits until they have expired"), *_key("l", "what quotes it")])
 
@@ -70,7 +70,7 @@ class RulesController(Controller):
             return
         if index != self.state.index:
             self.state.go(index)
-        self.say([Span(f"call {index + 1:,}, the first one after it", "ink"), *_charged(scene.calls[index])])
+        self.say([Span(f"call {index + 1:,}, the first one after it"), *_charged(scene.calls[index])])
 
 
 def _charged(call: Call) -> Spans:

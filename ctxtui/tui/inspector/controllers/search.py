@@ -19,6 +19,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.messages import Aim
 from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class SearchController(Controller):
         try:
             wanted = pattern.Pattern(text, regex=self.regex) if text else None
         except BadPattern as error:
-            self._right([Span("✗ ", "crit"), Span(f"{error.message} ", "crit")])
+            self._right(failed(f"{error.message} "))
             return
         self._wanted, self._found = wanted, None
         if self.sought is not None:

@@ -13,6 +13,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
+from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript import edit_answers, transcript_notes
 
@@ -69,13 +70,13 @@ class StagingController(EditController):
             scene, desk, digits = self.panels.scene, self.edits.desk, text.strip().replace(",", "")
             length = int(digits) if digits.isdecimal() else 0
             if scene is None or desk is None or not length:
-                self.say([Span("✗ ", "crit"), Span("a length is a number of tokens, such as 800", "crit")])
+                self.say(failed("a length is a number of tokens, such as 800"))
                 return
             context = self.edits.context_of(scene)
             run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
             again = edits_from_selection.summary_of(context, run, desk.summary_terms(scene, length))
             if again is None:
-                self.say([Span("✗ ", "crit"), Span(f"nothing that it could say fits into {length:,} tokens", "crit")])
+                self.say(failed(f"nothing that it could say fits into {length:,} tokens"))
                 return
             for one in self.edits.stage([again])[:1]:
                 self.state.to_new(one.id)
@@ -92,7 +93,7 @@ class StagingController(EditController):
         own = sum(transcript_notes.size(scene, node) for node in nodes) if known else None
         words = edit_answers.refused(why, own, len(nodes))
         if kind == "summarize":
-            words += [Span("  ^s", "accent bold"), Span(" has a model write it", "ink")]
+            words += [Span("  ^s", "accent bold"), Span(" has a model write it")]
         self.say(words)
 
     def breakpoint(self) -> None:

@@ -28,6 +28,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text.signs import done, failed
 from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
@@ -101,11 +102,11 @@ class SummariesController(EditController):
             return
         edit = self._summary_wanted(scene)
         if edit is None:
-            self.say([Span("✗ ", "crit"), Span("mark the blocks that a summary is to replace", "crit")])
+            self.say(failed("mark the blocks that a summary is to replace"))
             return
         ready, own = desk.leaving(scene), self._asker.own_model(scene)
         agent = own is not None and ready.whole
-        words: list[Span] = [Span(" summary by ", "ink")]
+        words: list[Span] = [Span(" summary by ")]
         if own is not None:
             words += [Span(" s", "accent bold"), Span(f" {safe_text.one_line(own.model, 40)}", "dim")]
         words += [Span(" m", "accent bold"), Span(" another model", "dim")]
@@ -140,7 +141,7 @@ class SummariesController(EditController):
         else:
             overlay.stage_all([edit])
             said = f"the summary is rated {rating}" if rating else "the remark is kept"
-            self.say([Span("✓ ", "ok"), Span(f"{said}; E lists it", "ink")])
+            self.say(done(f"{said}; E lists it"))
             self.edits.changed()
 
     def _summary_wanted(self, scene: Scene) -> Edit | None:
@@ -186,7 +187,7 @@ class SummariesController(EditController):
             body = await asyncio.to_thread(request, partner, self._asker.config, job.part, job.own)
             told = await asyncio.to_thread(self._offer_told, partner, body)
         except CtxtuiError as error:
-            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            self.say(failed(error))
             return
         if self.prompt.asking:
             # Something else is being typed: it is not taken away.
@@ -216,7 +217,7 @@ class SummariesController(EditController):
         usd = self._price(partner, Usage(fresh=count, output=_ANSWER))
         price = f", about {numbers.money(usd)}" if usd is not None else ", no price is known"
         name = f"{partner.model} ({partner.endpoint.name})"
-        return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}", "ink")]
+        return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}")]
 
     def _price(self, partner: ChatModel, usage: Usage) -> float | None:
         """What a request to this model costs, in USD."""
@@ -231,7 +232,7 @@ class SummariesController(EditController):
         try:
             made = await written(partner, body)
         except CtxtuiError as error:
-            self.say([Span("✗ ", "crit"), Span(safe_text.one_line(str(error), 300), "crit")])
+            self.say(failed(error))
             return
         given = {**job.edit.given, "text": made.text, "by": made.model}
         edit = edits.make("summarize", job.edit.targets, given)
@@ -246,7 +247,7 @@ class SummariesController(EditController):
         usd = self._price(partner, made.usage) if made.usage is not None else None
         used += f", {numbers.money(usd)}" if usd is not None else ""
         words = f"{safe_text.one_line(made.model, 60)} wrote it{used}; `R` edits, `l` lists what it lost, `a` applies"
-        self.say([Span("✓ ", "ok"), Span(words, "ink")])
+        self.say(done(words))
 
 
 class WriteSummary(OnBlocksOrPutIn):

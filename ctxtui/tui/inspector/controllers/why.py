@@ -179,7 +179,7 @@ class WhyController(EditController):
                 self.state.to_block(self.edits.shown(scene, [context.nodes[at]])[0])
                 self.panels.transcript.focus()
                 said = f"the first of {numbers.many(len(reasons.cut.edits), 'block')} that could go; "
-                self.say([Span(said, "ink"), Span(KEY, "accent bold"), Span(" lists what would help", "dim")])
+                self.say([Span(said), Span(KEY, "accent bold"), Span(" lists what would help", "dim")])
                 return
         groups = reasons.grouped(scene, rows.path)
         if groups:

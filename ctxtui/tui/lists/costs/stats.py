@@ -104,7 +104,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
     def told(self, rows: Sequence[Metric]) -> Spans:
         """What changed."""
         of_age = [Span(f"last {round(self._age / _DAY)} d · ", "accent")] if self._age else []
-        return [*of_age, Span(safe_text.one_line(self._change, 60), "ink")]
+        return [*of_age, Span(safe_text.one_line(self._change, 60))]
 
     def noted(self, rows: Sequence[Metric]) -> Spans:
         """How much there is on either side."""

@@ -81,7 +81,7 @@ def part_lines(what: Statement, room: int) -> list[BillLine]:
 
     table: Table[str] = Table(
         (
-            Column("", 13, lambda name, _: Span(name, "ink"), "left", gap=1),
+            Column("", 13, lambda name, _: Span(name), "left", gap=1),
             Column("", 8, lambda name, _: Span(_tokens(name, bill), "dim")),
             Column("", 8, share),
             *([Column("", wide, bar, "left", gap=1)] if wide else []),
@@ -104,7 +104,7 @@ def footnotes(what: Statement, room: int) -> list[BillLine]:
     if said := of_residual(bill):
         fits = [words for words in said if cells.width(words) <= room - 15]
         told = " ".join(_sum_of_residual(*one) for one in ((bill.beyond, "more"), (bill.short, "less")) if one[0].calls)
-        shown = [Span(f" {'residual':<13}", "ink"), Span(fits[0] if fits else said[-1], "dim")]
+        shown = [Span(f" {'residual':<13}"), Span(fits[0] if fits else said[-1], "dim")]
         found.append(BillLine(shown, sum=told))
     if said := in_part(bill):
         fits = [words for words in said if cells.width(words) <= room - 15]
@@ -216,7 +216,7 @@ def _rewrite(one: Missed) -> list[Span]:
     where = "" if one.thread == MAIN else f"  {safe_text.one_line(one.thread, 24)}"
     return [
         Span(" ▼ ", "warn" if one.cause == TTL else "crit"),
-        Span(f"call {one.number:<5,}", "ink"),
+        Span(f"call {one.number:<5,}"),
         Span(f"{numbers.tokens(one.tokens):>8}", "dim"),
         Span(f"{numbers.money(one.usd):>10}  ", "ink bold" if (one.usd or 0) >= 1 else "ink"),
         Span(why + where, "dim"),
@@ -232,13 +232,13 @@ def _about(one: Dear, room: int) -> list[Span]:
     style, label = CATEGORY[INDEX[one.category]].style, safe_text.one_line(one.label, 40)
     lead = [Span(label + " ", f"{style} bold")] if label else []
     if not one.gone_since:
-        return [*lead, Span(safe_text.one_line(one.about), "ink")]
+        return [*lead, Span(safe_text.one_line(one.about))]
     gone = f" · gone since call {one.gone_since:,}"
     left = room - width(lead) - cells.width(gone)
     about = safe_text.one_line(one.about)
     return [
         *lead,
-        Span(about if cells.width(about) <= left else cells.fit(about, max(0, left)), "ink"),
+        Span(about if cells.width(about) <= left else cells.fit(about, max(0, left))),
         Span(gone, "dim"),
     ]
 
@@ -277,7 +277,7 @@ def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[Sp
         return CATEGORY[INDEX.get(row.name.replace(" ", "_"), INDEX["tool_call"])].span
 
     def name(row: SpendingRow, room: int) -> list[Span]:
-        return [sign(row), Span(f" {safe_text.one_line(row.name)}", "ink")]
+        return [sign(row), Span(f" {safe_text.one_line(row.name)}")]
 
     def share(row: SpendingRow, _: int) -> Span:
         return Span(numbers.share((row.usd or 0.0) / whole) if whole else "", "dim")
@@ -302,7 +302,7 @@ def cure_lines(what: Statement) -> list[BillLine]:
     """What would have been cheaper, had the same calls been made."""
     found = [
         BillLine(
-            [Span(" ✓ ", "ok"), Span(cure_words(cure), "ink")],
+            [Span(" ✓ ", "ok"), Span(cure_words(cure))],
             sums.share_of_money(cure.saves, what.bill.usd),
         )
         for cure in worthwhile(what)[:CURES_SHOWN]
@@ -498,6 +498,6 @@ def head(what: Statement) -> list[Span]:
     return [
         Span(" "),
         Span(numbers.least_tokens(tokens, what.bill.partial > 0), "ink bold"),
-        Span(f" tokens{share}", "ink"),
+        Span(f" tokens{share}"),
         Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
     ]

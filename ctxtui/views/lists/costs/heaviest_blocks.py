@@ -49,7 +49,7 @@ def total(rows: Sequence[HeavyBlock]) -> list[Span]:
     carried = sum(row.weight.carry for row in rows)
     stable = _alike(rows)
     alike = f", cacheable: {stable}" if stable else ""
-    return [Span(numbers.tokens(carried), "ink"), Span(f" carried in all{alike}", "dim")]
+    return [Span(numbers.tokens(carried)), Span(f" carried in all{alike}", "dim")]
 
 
 def sum_of_total(rows: Sequence[HeavyBlock]) -> str:

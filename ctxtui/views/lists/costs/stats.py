@@ -43,7 +43,7 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
     return Table(
         (
             Column("quota", 0, _limit, "left", least=10, sort=lambda row: row.report.limit),
-            Column("window", 8, lambda row, _: Span(window_words(row.report.minutes), "ink"), "left", gap=1),
+            Column("window", 8, lambda row, _: Span(window_words(row.report.minutes)), "left", gap=1),
             Column("used", 5, used, gap=1, sort=lambda row: row.report.used),
             Column("resets", 16, resets, "left", gap=2, sort=lambda row: row.report.resets),
             Column("reported", 11, reported, "left", gap=2, sort=lambda row: row.report.at),
@@ -67,7 +67,7 @@ def window_words(minutes: int) -> str:
 
 
 def _limit(row: ReportedWindow, room: int) -> Span:
-    return Span(cells.ends(safe_text.one_line(row.report.limit, 200), room), "ink")
+    return Span(cells.ends(safe_text.one_line(row.report.limit, 200), room))
 
 
 def _our_sum(row: ReportedWindow, room: int) -> Span:
@@ -131,7 +131,7 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
     return Table(
         (
             Column("server, tool", 0, _tool, "left", least=16, sort=lambda row: row.name),
-            Column("called", 8, lambda row, _: Span(f"{row.called:,}", "ink"), gap=1, sort=lambda row: row.called),
+            Column("called", 8, lambda row, _: Span(f"{row.called:,}"), gap=1, sort=lambda row: row.called),
             Column("results", 9, _results, gap=1, sort=lambda row: row.results),
             Column("cost", 9, _tool_cost, gap=1, sort=lambda row: row.usd or 0.0),
         ),
@@ -144,9 +144,9 @@ def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
     return Table(
         (
             Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
-            Column("cause", CAUSE, lambda row, _: Span(row.cause or numbers.NONE, "ink"), "left", gap=2, from_width=60),
+            Column("cause", CAUSE, lambda row, _: Span(row.cause or numbers.NONE), "left", gap=2, from_width=60),
             Column("day", 10, _day, "left", gap=1, from_width=100, sort=lambda row: row.at),
-            Column("call", 7, lambda row, _: Span(f"{row.call:,}", "ink"), gap=1, sort=lambda row: row.call),
+            Column("call", 7, lambda row, _: Span(f"{row.call:,}"), gap=1, sort=lambda row: row.call),
             Column("title", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
         ),
         mark=mark,
@@ -167,7 +167,7 @@ def changes_table(*, mark: int = 1) -> Table[SeenChange]:
 
 
 def _words(row: SeenChange, room: int) -> Span:
-    return Span(cells.ends(safe_text.one_line(row.words, 400), room), "ink")
+    return Span(cells.ends(safe_text.one_line(row.words, 400), room))
 
 
 def _since(row: SeenChange, room: int) -> Span:
@@ -175,7 +175,7 @@ def _since(row: SeenChange, room: int) -> Span:
 
 
 def _sides(before: int, after: int) -> list[Span]:
-    return [Span(f"{before:,}", "dim"), Span(" → ", "faint"), Span(f"{after:,}", "ink")]
+    return [Span(f"{before:,}", "dim"), Span(" → ", "faint"), Span(f"{after:,}")]
 
 
 def _day(row: WorstMiss, room: int) -> Span:
@@ -183,7 +183,7 @@ def _day(row: WorstMiss, room: int) -> Span:
 
 
 def _session(row: WorstMiss, room: int) -> Span:
-    return Span(cells.ends(safe_text.one_line(row.title or row.key, 400), room), "ink")
+    return Span(cells.ends(safe_text.one_line(row.title or row.key, 400), room))
 
 
 def table_of(rows: Sequence[StatRow], head: str, at: float) -> Table[StatRow]:
@@ -235,7 +235,7 @@ def _output(row: UsageSums, room: int) -> Span:
 
 
 def _read(row: UsageSums, room: int) -> Span:
-    return Span(numbers.NONE, "faint") if row.read_share is None else Span(numbers.share(row.read_share, 0), "ink")
+    return Span(numbers.NONE, "faint") if row.read_share is None else Span(numbers.share(row.read_share, 0))
 
 
 def _lost(row: UsageSums, room: int) -> Span:
@@ -254,7 +254,7 @@ def _cost(row: UsageSums, room: int) -> Span:
 
 def _tool(row: HeavyTool, room: int) -> list[Span]:
     server = safe_text.one_line(row.server, 60)
-    return [Span(safe_text.one_line(row.name, 200) or "all tools", "ink"), Span(f"  {server}" if server else "", "dim")]
+    return [Span(safe_text.one_line(row.name, 200) or "all tools"), Span(f"  {server}" if server else "", "dim")]
 
 
 def _results(row: HeavyTool, room: int) -> Span:
@@ -262,7 +262,7 @@ def _results(row: HeavyTool, room: int) -> Span:
 
 
 def _tool_cost(row: HeavyTool, room: int) -> Span:
-    return Span(numbers.money(row.usd), "ink")
+    return Span(numbers.money(row.usd))
 
 
 def sum_of_input(row: UsageSums) -> str:
@@ -370,9 +370,9 @@ def metrics_table(*, mark: int = 0) -> Table[Metric]:
     """What changed: each figure before and after, and the difference with its 95 % interval."""
     return Table(
         (
-            Column("figure", 25, lambda row, _: Span(row.name, "ink"), "left"),
-            Column("before", 8, lambda row, _: Span(_value(row, row.before), "ink"), gap=1),
-            Column("after", 8, lambda row, _: Span(_value(row, row.after), "ink"), gap=1),
+            Column("figure", 25, lambda row, _: Span(row.name), "left"),
+            Column("before", 8, lambda row, _: Span(_value(row, row.before)), gap=1),
+            Column("after", 8, lambda row, _: Span(_value(row, row.after)), gap=1),
             Column("difference", 10, lambda row, _: Span(_signed(row), _tone(row)), gap=1),
             Column("95 % of it lies in", 0, _range, "left", gap=2, least=16),
         ),
@@ -409,7 +409,7 @@ def _range(row: Metric, room: int) -> Span:
         return Span("too few sessions", "faint")
     words = f"{_in_unit(row.unit, found.low)} … {_in_unit(row.unit, found.high)}"
     if row.shown:
-        return Span(words, "ink")
+        return Span(words)
     told = next((one for one in _CHANCE if len(words) + len(one) <= room), "")
     return Span(words + told, "dim")
 

@@ -80,7 +80,7 @@ def _state(row: LedgerRow, room: int) -> Span:
 
 
 def _carried(row: LedgerRow, room: int) -> Span:
-    return Span("?", "faint") if row.carried is None else Span(f"{row.carried:,}", "ink")
+    return Span("?", "faint") if row.carried is None else Span(f"{row.carried:,}")
 
 
 def _cost(row: LedgerRow, room: int) -> Span:

@@ -17,7 +17,7 @@ from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.claude_code.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
 from tests.cases.claude_code import Script, generate, text, thinking, tool_use
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -49,7 +49,7 @@ def ordered(data: bytes, path: list[Item], sent: list[KeptBlock], **more: Any) -
 
 
 def shown(items: list[Item]) -> list[str]:
-    return [f"{item.place.role} {item.block.digest}" for _, item in told(enumerate(items))]
+    return [f"{item.place.role} {item.block.digest}" for _, item in recorded_items(enumerate(items))]
 
 
 def context_of(data: bytes) -> list[str]:

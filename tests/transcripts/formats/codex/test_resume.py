@@ -16,7 +16,7 @@ from ctxtui.core.block import HEADER, TOOL, Item, Place
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.codex.resume import changed, name_of, resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
 from tests.cases.codex import Script, generate
 from tests.cases.codex_current import META, Client, turns
 from tests.corpus import corpus_params
@@ -41,12 +41,12 @@ def resumed(data: bytes, path: list[Item], sent: list[KeptBlock]) -> ResumedFile
 
 
 def shown(items: list[Item]) -> list[str]:
-    return [f"{item.place.role} {item.block.digest}" for _, item in told(enumerate(items))]
+    return [f"{item.place.role} {item.block.digest}" for _, item in recorded_items(enumerate(items))]
 
 
 def spoken(items: list[Item]) -> list[str]:
     """The blocks as a person reads them: a text put in is spelled as the Responses API spells texts."""
-    return [f"{item.place.role} {block_content.read(item.block).text}" for _, item in told(enumerate(items))]
+    return [f"{item.place.role} {block_content.read(item.block).text}" for _, item in recorded_items(enumerate(items))]
 
 
 def small() -> Script:

@@ -17,7 +17,7 @@ from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.opencode.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
 from tests.cases.opencode import SESSION, Script, shop
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -51,7 +51,7 @@ def without(data: bytes, *gone: str, **more: Any) -> ResumedFile:
 
 
 def shown(items: list[Item]) -> list[str]:
-    return [f"{item.place.role} {words(item)}" for _, item in told(enumerate(items))]
+    return [f"{item.place.role} {words(item)}" for _, item in recorded_items(enumerate(items))]
 
 
 def faults(made: ResumedFile, original: bytes) -> list[str]:

@@ -16,7 +16,7 @@ from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.pi.resume import resume
-from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, told
+from ctxtui.transcripts.kit.resume import KeptBlock, ResumedFile, ResumeOrder, recorded_items
 from tests.cases.pi import Record, shop, text
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
@@ -53,7 +53,7 @@ def without(data: bytes, *gone: str, **more: Any) -> ResumedFile:
 
 
 def shown(items: list[Item]) -> list[str]:
-    return [f"{item.place.role} {words(item)}" for _, item in told(enumerate(items))]
+    return [f"{item.place.role} {words(item)}" for _, item in recorded_items(enumerate(items))]
 
 
 def records(made: ResumedFile) -> list[Record]:
