@@ -14,9 +14,9 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,19 +74,28 @@ def surroundings(folder: Path) -> dict[str, str]:
 
 
 def run(name: str, folder: Path, options: Sequence[str] = ()) -> Found:
-    """What an example found: its rows, and its sessions."""
+    """What an example found: its rows, and its sessions; of one that could not run ``failed`` says in a line why."""
     told = [sys.executable, "-m", f"examples.{name}", "--json", "--folder", str(folder / name), *options]
-    done = subprocess.run(told, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, env=surroundings(folder))
-    if done.returncode:
-        raise SystemExit(f"seeds: examples.{name} ended with {done.returncode}")
-    found: Found = json.loads(done.stdout)
-    return found
+    with tempfile.TemporaryFile("w+") as found:
+        ran = subprocess.Popen(
+            told, cwd=ROOT, stdout=found, stderr=subprocess.PIPE, text=True, env=surroundings(folder)
+        )
+        assert ran.stderr is not None
+        last = ""
+        for line in ran.stderr:
+            print(line, end="", file=sys.stderr, flush=True)
+            last = line.strip() or last
+        if ran.wait():
+            return {"figures": [], "sessions": {}, "failed": last or f"ended with {ran.returncode}"}
+        found.seek(0)
+        made: Found = json.load(found)
+        return made
 
 
-def every(folder: Path) -> dict[str, Found]:
-    """What every example found; they run side by side."""
+def every(folder: Path, options: Mapping[str, Sequence[str]]) -> dict[str, Found]:
+    """What every example found, with its `options`; they run side by side."""
     with ThreadPoolExecutor(3) as pool:
-        return dict(zip(SYSTEMS, pool.map(partial(run, folder=folder), SYSTEMS), strict=True))
+        return dict(zip(SYSTEMS, pool.map(lambda name: run(name, folder, options.get(name, ())), SYSTEMS), strict=True))
 
 
 FINE = (0, 8)
@@ -126,7 +135,9 @@ def _cell(key: str, text: str) -> str:
 def page(found: Mapping[str, Found]) -> str:
     """All tables, each under its system's name."""
     return "\n\n".join(
-        f"## {SYSTEMS[name]}\n\n`python -m examples.{name}`\n\n{table(one['figures'])}" for name, one in found.items()
+        f"## {SYSTEMS[name]}\n\n`python -m examples.{name}`\n\n"
+        + (f"could not run: {one['failed']}" if one.get("failed") else table(one["figures"]))
+        for name, one in found.items()
     )
 
 
@@ -137,13 +148,17 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the tables into docs/seeds.md")
     parser.add_argument("--folder", type=Path, default=ROOT / "seeds", help="where to work (seeds)")
     parser.add_argument("--check", action="store_true", help="also run every row's command, and open its session")
+    parser.add_argument("--unconfined", action="store_true", help="run programs where nothing confines them, too")
     given = parser.parse_args()
     folder = given.folder.resolve()
     try:
         emptied(folder)
     except Refused as error:
         raise SystemExit(f"seeds: {error}") from None
-    found = every(folder)
+    found = every(folder, {"evolve": ["--unconfined"]} if given.unconfined else {})
+    failed = [f"examples.{name} could not run: {one['failed']}" for name, one in found.items() if one.get("failed")]
+    if failed and (given.check or given.write):
+        raise SystemExit("seeds: " + "\nseeds: ".join(failed))
     if given.check and (broken := list(wrong(found, folder))):
         raise SystemExit("seeds: " + "\nseeds: ".join(broken))
     if given.json:

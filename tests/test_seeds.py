@@ -147,3 +147,19 @@ def test_only_its_own_folder_is_emptied(tmp_path: Path) -> None:
     (tmp_path / "seeds" / "old").touch()
     seeds.emptied(tmp_path / "seeds")
     assert [path.name for path in (tmp_path / "seeds").iterdir()] == [seeds.MARK]
+
+
+def test_an_example_that_cannot_run_says_why_in_one_line_and_the_table_has_the_rest(tmp_path: Path) -> None:
+    failed = seeds.run("pedroceli", tmp_path, ["--windows", "many"])
+    assert failed["figures"] == [] and "invalid int value: 'many'" in failed["failed"]
+    row = dict.fromkeys(seeds.COLUMNS, "a")
+    told = seeds.page({"evolve": failed, "claims": {"figures": [row], "sessions": {}}})
+    assert f"could not run: {failed['failed']}" in told and "| a | a |" in told and "\n" not in failed["failed"]
+
+
+def test_where_nothing_confines_programs_the_search_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    failed = seeds.run("evolve", tmp_path / "work", ["--generations", "1", "--children", "1", "--under", "new"])
+    assert "install bubblewrap, or give --unconfined" in failed["failed"]

@@ -10,14 +10,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ctxtui.services.headless.api import agent_run
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.headless.api import agent_run, confined
 from examples.evolve import prompts, script
 from examples.evolve.caching import Sent, compared, summaries_in, watching
 from examples.evolve.figures import RootCall, Searched, figures
 from examples.evolve.on_record import printed_log, searched
 from examples.evolve.packing import Evaluator
 from examples.evolve.search import Flow, Search
-from examples.kit import arguments, asked, is_offline, offline, printed, side_by_side, started, tell, work_folder
+from examples.kit import (
+    Failed,
+    arguments,
+    asked,
+    is_offline,
+    offline,
+    printed,
+    side_by_side,
+    started,
+    tell,
+    work_folder,
+)
 
 HERE = Path(__file__).resolve().parent
 MAIN = "main"
@@ -69,6 +81,12 @@ def main() -> int:
 def search(given: argparse.Namespace) -> None:
     """Make the searches and print what came of them. Raises `Failed`."""
     folder, limits = work_folder(given, "evolve"), _limits(given)
+    try:
+        asyncio.run(confined(["true"], folder, unconfined=given.unconfined))
+    except CtxtuiError:
+        raise Failed(
+            "nothing on this machine confines the programs that are run: install bubblewrap, or give --unconfined"
+        ) from None
     evaluator = Evaluator(unconfined=given.unconfined)
     sent: dict[str, list[Sent]] = {name: [] for name in given.under}
 

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 PATIENCE: Final = 20.0
-"""Seconds in which a server must have said what it offers."""
+"""Seconds in which a server must have said what it offers, where its own `timeout` is not longer."""
 _CLOSED: Final = -32000
 _TIMED_OUT: Final = -32001
 _PAGES: Final = 100
@@ -209,10 +209,10 @@ class ServerConnection:
 
     async def _run(self) -> None:
         """The life of the server: a client is entered and left in the same task."""
-        failed = ""
+        failed, patience = "", max(PATIENCE, self.server.timeout)
         try:
             async with AsyncExitStack() as stack:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(patience):
                     client = await stack.enter_async_context(await self._opened(stack))
                     await self._list(client)
                 self._client = client
@@ -220,7 +220,7 @@ class ServerConnection:
                 self._settled.set()
                 await self._end.wait()
         except TimeoutError:
-            failed = f"it did not say what it offers in {PATIENCE:g} seconds{self._last_words()}"
+            failed = f"it did not say what it offers in {patience:g} seconds{self._last_words()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
             failed = self._locked or f"{_reason(error)}{self._last_words()}"
         finally:
@@ -259,9 +259,7 @@ class ServerConnection:
             return Client(streamable_http_client(server.url, http_client=http))
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        errors = stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", errors="replace"))
+        errors = stack.enter_context(self._log_end())
         told = StdioServerParameters(
             command=server.command,
             args=list(server.args),
@@ -312,10 +310,13 @@ class ServerConnection:
 
     def _note(self, words: str) -> None:
         """A line of ours in the server's log."""
+        with self._log_end() as log:
+            log.write(f"ctxtui: {words}\n")
+
+    def _log_end(self) -> TextIO:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as log:
-            log.write(f"ctxtui: {words}\n")
+        return os.fdopen(handle, "w", encoding="utf-8", errors="replace")
 
 
 def _reason(error: BaseException) -> str:

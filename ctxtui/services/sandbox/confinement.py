@@ -26,6 +26,8 @@ _BWRAP_OWN: Final = (
 )  # fmt: skip
 _WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL")
 """It ends when ctxtui does, as bubblewrap does with ``--die-with-parent``."""
+_TRIAL: Final = 60.0
+"""Seconds in which a program that does nothing has ended, also on a busy machine."""
 UNCONFINED: Final = "not confined: it can do whatever you can"
 
 
@@ -81,6 +83,6 @@ def works(kind: str) -> bool:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder).resolve()
             trial = Confinement(kind).wrapped(["true"], view_of(root, Path.home(), os.environ))
-            return subprocess.run(trial, cwd=root, capture_output=True, timeout=5, check=False).returncode == 0
+            return subprocess.run(trial, cwd=root, capture_output=True, timeout=_TRIAL, check=False).returncode == 0
     except (OSError, subprocess.SubprocessError):
         return False

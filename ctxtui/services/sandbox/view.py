@@ -215,7 +215,8 @@ def _add_path_folder(places: _Places, folder: Path, root: Path, home: Path) -> N
 
 
 def _add_program(places: _Places, link: Path, home: Path) -> None:
-    real = link.resolve()
+    # Links may lead in a circle.
+    real = Path(os.path.realpath(link))
     if places.sees(real) or not os.access(real, os.X_OK) or not real.is_file():
         return
     if real.parent.name in _PROGRAMS:
