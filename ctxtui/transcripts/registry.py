@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import Tree
@@ -48,70 +47,61 @@ SURE: Final = 0.99
 """A sniff of at least this much settles it: no later format is asked, nor its module imported."""
 
 
-def _module(name: str) -> Any:
-    # A format costs nothing until a file is held against it: a first screen must not wait for a dozen readers.
-    return import_module(f"ctxtui.transcripts.formats.{name}")
+def lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
+    """The function `name` of a format's module, given `first` before its own arguments.
+
+    A format costs nothing until a file is held against it: a first screen must not wait for a dozen readers.
+    """
+    return lambda *more: getattr(import_module(f"ctxtui.transcripts.formats.{module}"), name)(*first, *more)
 
 
-def _with_passes(reader: Reader) -> Reader:
-    # Imported here, as formats are: nothing of it is needed to tell them apart.
-    from ctxtui.transcripts.passes import with_passes
+def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
+    made = lazy(module, name, *first)
 
-    return ChangedReader(reader, with_passes)
+    def open_(tree: Tree) -> Reader:
+        # Imported here, as formats are: nothing of it is needed to tell them apart.
+        from ctxtui.transcripts.passes import with_passes
+
+        return ChangedReader(made(tree), with_passes)
+
+    return open_
 
 
 def _format(
     name: str,
     module: str,
-    opener: str = "reader",
     companions: tuple[str, ...] = (),
     bare: str = "",
     *,
     bodies: bool = False,
     strangers: bool = False,
-    usage: str = "",
+    usage: bool = False,
 ) -> Format:
-    def sniff(head: bytes, file: str) -> float:
-        score: float = _module(module).sniff(head, file)
-        return score
-
-    def open_(tree: Tree) -> Reader:
-        made: Reader = getattr(_module(module), opener)(tree)
-        return _with_passes(made)
-
-    def kin(head: bytes, other: bytes) -> bool:
-        found: bool = _module(module).kin(head, other)
-        return found
-
-    def open_usage(tree: Tree) -> Reader:
-        made: Reader = getattr(_module(module), usage)(tree)
-        return _with_passes(made)
-
-    found = Format(name, sniff, open_, companions, bare, bodies=bodies, kin=kin if strangers else None)
-    return replace(found, open_usage=open_usage) if usage else found
+    return Format(
+        name,
+        lazy(module, "sniff"),
+        _opener(module, "reader"),
+        companions,
+        bare,
+        bodies=bodies,
+        kin=lazy(module, "kin") if strangers else None,
+        open_usage=_opener(module, "usage_reader") if usage else None,
+    )
 
 
 def _bodies(name: str, dialect: str) -> Format:
-    def sniff(head: bytes, file: str) -> float:
-        score: float = _module("bodies.formats").sniff_as(dialect)(head, file)
-        return score
-
-    def open_(tree: Tree) -> Reader:
-        made: Reader = _module("bodies.formats").open_as(dialect)(tree)
-        return _with_passes(made)
-
-    return Format(name, sniff, open_, bare="JSON bodies without any message")
+    module, bare = "bodies.formats", "JSON bodies without any message"
+    return Format(name, lazy(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
 
 
 FORMATS: Final[tuple[Format, ...]] = (
     _format(
         "claude code",
         "claude_code.reader",
-        "reader",
         ("{stem}/subagents/*.jsonl", "agent-*.jsonl"),
         "Claude Code history without any message",
         bodies=True,
-        usage="usage_reader",
+        usage=True,
     ),
     _format(
         "claude code bodies",
@@ -121,18 +111,17 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format(
         "codex",
         "codex.session",
-        "CodexReader",
         ("rollout-*.jsonl",),
         "a Codex rollout without any message",
         strangers=True,
     ),
     _format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
-    _format("ctxtui", "ctxtui", "CtxtuiReader", bare="a ctxtui session without any context"),
+    _format("ctxtui", "ctxtui.read", bare="a ctxtui session without any context"),
     _format("mini-swe-agent", "mini_swe_agent"),
     _format("pi", "pi.session", bare="a pi session without any message"),
     _format("vcr", "vcr", bare="a VCR cassette without model traffic"),
     _format("llm log", "request_log", bare="a log without a request that can be read"),
-    _format("openhands", "openhands", "OpenHandsReader", ("events/event-*.json",), "an OpenHands state without events"),
+    _format("openhands", "openhands", ("events/event-*.json",), "an OpenHands state without events"),
     _format("openhands v0", "openhands_v0", bare="OpenHands events without any message"),
     _bodies("anthropic", "anthropic"),
     _bodies("openai chat", "openai_chat"),
@@ -140,7 +129,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
     _format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
-    _format("kimi code", "kimi_code", "reader", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
+    _format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
     _format("continue cli", "continue_cli", bare="a Continue session without any message"),
     _format("goose request log", "goose.request_log", bare="a log of Goose's without a request"),
     _format("goose", "goose.database", bare="a database without any message of a Goose session"),
@@ -151,11 +140,10 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("livemcpbench", "livemcpbench"),
     _format("swe-agent", "swe_agent"),
     _format("openai items", "openai_items"),
-    _format("aider", "aider.chat", "reader", (".aider.llm.history*", "aider.llm.history*")),
+    _format("aider", "aider.chat", (".aider.llm.history*", "aider.llm.history*")),
     _format(
         "aider llm history",
         "aider.llm_history",
-        "reader",
         companions=(".aider.chat.history*", "aider.chat.history*"),
         bare="aider's record of messages without any request",
     ),

@@ -22,8 +22,8 @@ from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.summary_worker import summarise
 from tests.attach.holding import HoldingRun, holding
+from tests.cases.summaries import summarise
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 LISTING = "\n".join(f"file {n:04} of a long listing" for n in range(300))

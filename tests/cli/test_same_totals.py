@@ -19,13 +19,13 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
-from ctxtui.services.workers.summary_worker import summarise
 from ctxtui.views.home.collection import Collection
 from ctxtui.views.home.columns import row
 from ctxtui.views.inspector import header
 from ctxtui.views.lists.costs.bill import spent_words
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
+from tests.cases.summaries import summarise
 from tests.cli.conftest import Run
 from tests.corpus import ROOT, need_corpus
 from tests.sampling import few

@@ -8,8 +8,8 @@ import pytest
 
 from ctxtui.analysis.context_window import COMPACTION
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.workers.summary_worker import summarise
 from tests.analysis.test_context_window import recorded
+from tests.cases.summaries import summarise
 from tests.cli.conftest import Run
 from tests.corpus import need_corpus
 from tests.services.lookalike import codex

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.config import Config, look_up
@@ -64,18 +65,14 @@ class McpServer(Struct, frozen=True, kw_only=True):
     def filled(self, env: Mapping[str, str]) -> McpServer:
         """The same with the values of variables. Raises `BadConfig` for one that is not set."""
         fill = self._filler(env)
-        return McpServer(
-            name=self.name,
+        return replace(
+            self,
             command=fill(self.command),
             args=tuple(map(fill, self.args)),
             env={name: fill(value) for name, value in self.env.items()},
             cwd=fill(self.cwd),
             url=fill(self.url),
-            sse=self.sse,
             headers={name: fill(value) for name, value in self.headers.items()},
-            timeout=self.timeout,
-            place=self.place,
-            project=self.project,
         )
 
     def _filler(self, env: Mapping[str, str]) -> Callable[[str], str]:

@@ -124,20 +124,13 @@ class JobLogs:
         self._counter = counter
         self._logs = {MAIN: JobLog(folder, book, counter)}
 
-    def trimmed(self, thread: str, line: str) -> None:
-        """A policy did what `line` says before the next call of `thread`."""
-        self._of(thread).trims.append(line)
-
-    def take(self, call: Call, usd: float | None) -> None:
-        """`call` has ended, see `JobLog`."""
-        self._of(call.thread).take(call, usd)
-
     def close(self) -> None:
         """The run is over. Raises `CtxtuiError` where the session cannot be written."""
         if self._book.session.calls:
             write_private(self._folder / WHOLE, write(self._book.session), replace=True)
 
-    def _of(self, thread: str) -> JobLog:
+    def of(self, thread: str) -> JobLog:
+        """The log of `thread`."""
         if thread not in self._logs:
             self._logs[thread] = JobLog(self._folder / thread, self._book, self._counter)
         return self._logs[thread]

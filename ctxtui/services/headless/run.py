@@ -268,7 +268,7 @@ class HeadlessRun:
         lead = _lead(thread)
         for line in self._edits.news(thread):
             if self._logs is not None:
-                self._logs.trimmed(thread, line)
+                self._logs.of(thread).trims.append(line)
             self._say(f"{lead}{line}")
 
     def _tell_widened(self) -> None:
@@ -352,7 +352,7 @@ class HeadlessRun:
         usd = self._paid(call)
         self._spending.answered(call.thread)
         if logs is not None:
-            self._logged(lambda: logs.take(call, usd))
+            self._logged(lambda: logs.of(call.thread).take(call, usd))
         window = partner.window if partner is not None and call.thread == MAIN else 0
         self._say(lead + tokens_line(call.usage, window))
         full = full_line(call.usage, window)

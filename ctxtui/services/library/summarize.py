@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -75,22 +75,41 @@ def filled(
     costs = {id_: price(call) for id_, call in session.calls.items()}
     missed = _made_here(misses_of(book, cached_by(book), costs, terms), session)
     told = replace(
-        seen,
-        source=loaded.source,
-        cwd=session.about.cwd or seen.cwd,
-        client_version=session.about.version or seen.client_version,
+        _told(seen, loaded),
         advice=_advice(session, loaded.source),
-        known=True,
         lines=loaded.lines,
         skipped=len(loaded.skipped),
         sentence=_copies(session) or sentence(session, chosen.thread, missed.found),
         refused=refusal(session, chosen.thread)[:WORDS],
         compressors=compressors_of(session),
         policies=policies_of(session, logs or {}),
-        quotas=tuple(session.quotas),
     )
     said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
-    return _spent(said, book, price, _Happened(book, missed, usable_share))
+    return _spent(said, book, costs, _Happened(book, missed, usable_share))
+
+
+def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
+    """`seen` with what its calls used, of a recording that may have been read for that alone (`load_usage`)."""
+    told, session = _told(seen, loaded), loaded.session
+    spent = _calls_spent(session, told, {id_: price(call) for id_, call in session.calls.items()})
+    return with_sums(replace(told, title=session.about.title or seen.title, usage_only=True, spent=tuple(spent)))
+
+
+def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
+    """`seen` with what the recording says without being counted."""
+    session = loaded.session
+    return replace(
+        seen,
+        source=loaded.source,
+        cwd=session.about.cwd or seen.cwd,
+        client_version=session.about.version or seen.client_version,
+        known=True,
+        model=session.model,
+        models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
+        calls=count_calls(call for call in session.calls.values() if not call.is_copy),
+        copied=_copied(session),
+        quotas=tuple(session.quotas),
+    )
 
 
 def _made_here(missed: Misses, session: Session) -> Misses:
@@ -111,31 +130,6 @@ def _copied(session: Session) -> int:
     return sum(call.is_copy for call in session.calls.values())
 
 
-def filled_usage(seen: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """`seen` with what its calls used, of a recording that may have been read for that alone (`load_usage`)."""
-    session = loaded.session
-    models = tuple(Tally(call.model for call in session.calls.values() if call.model).most_common())
-    index, main = {name: number for number, (name, _) in enumerate(models)}, main_thread(session)
-    spent = tuple(_placed(one_spent(call, price(call)), call, index, session, main) for call in session.calls.values())
-    return with_sums(
-        replace(
-            seen,
-            source=loaded.source,
-            cwd=session.about.cwd or seen.cwd,
-            client_version=session.about.version or seen.client_version,
-            title=session.about.title or seen.title,
-            known=True,
-            usage_only=True,
-            model=session.model,
-            models=models,
-            calls=count_calls(call for call in session.calls.values() if not call.is_copy),
-            copied=_copied(session),
-            spent=spent,
-            quotas=tuple(session.quotas),
-        )
-    )
-
-
 def _advice(session: Session, source: str) -> str:
     """How the client writes down its requests, where it did not."""
     version = session.about.version
@@ -151,10 +145,6 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
     return replace(
         seen,
         title=session.about.title or first.strip().split("\n")[0] or seen.title,
-        model=session.model,
-        models=tuple(Tally(call.model for call in session.calls.values() if call.model).most_common()),
-        calls=count_calls(call for call in session.calls.values() if not call.is_copy),
-        copied=_copied(session),
         turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).called,
         first_user_text=first,
         last_answer=_last_answer(session, calls[-1].response_head),
@@ -195,16 +185,10 @@ def _expires(book: Book, calls: list[Call]) -> float:
     return next_of(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires or 0.0
 
 
-def _spent(seen: SessionSummary, book: Book, price: Price, happened: _Happened) -> SessionSummary:
+def _spent(seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _Happened) -> SessionSummary:
     """`seen` with what all calls of all threads took."""
     session = book.session
-    costs = {id_: price(call) for id_, call in session.calls.items()}
-    index = {name: number for number, (name, _) in enumerate(seen.models)}
-    main = main_thread(session)
-    spent = tuple(
-        happened.at(call, _placed(one_spent(call, costs[id_]), call, index, session, main))
-        for id_, call in session.calls.items()
-    )
+    spent = tuple(map(happened.at, session.calls.values(), _calls_spent(session, seen, costs)))
     own = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)
@@ -242,12 +226,17 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
     )
 
 
-def _placed(spent: CallSpent, call: Call, models: dict[str, int], session: Session, main: str) -> CallSpent:
-    """`spent` with model, time and thread of its `call`."""
-    thread = session.threads.get(call.thread)
-    label = (thread.label or thread.id) if thread and thread.id != MAIN else ""
-    model, started = models.get(call.model, -1), int(call.at or 0)
-    return spent._replace(model=model, started=started, thread=label, side=side_of(session, call, main))
+def _calls_spent(session: Session, seen: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
+    """What each call adds, with its model (of those of `seen`), time and thread."""
+    index, main = {name: number for number, (name, _) in enumerate(seen.models)}, main_thread(session)
+    for id_, call in session.calls.items():
+        thread = session.threads.get(call.thread)
+        yield one_spent(call, costs[id_])._replace(
+            model=index.get(call.model, -1),
+            started=int(call.at or 0),
+            thread=(thread.label or thread.id) if thread and thread.id != MAIN else "",
+            side=side_of(session, call, main),
+        )
 
 
 class _Happened:

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
@@ -259,9 +259,7 @@ class ServerConnection:
             return Client(streamable_http_client(server.url, http_client=http))
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        errors = stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", errors="replace"))
+        errors = stack.enter_context(self._log_end())
         told = StdioServerParameters(
             command=server.command,
             args=list(server.args),
@@ -312,10 +310,13 @@ class ServerConnection:
 
     def _note(self, words: str) -> None:
         """A line of ours in the server's log."""
+        with self._log_end() as log:
+            log.write(f"ctxtui: {words}\n")
+
+    def _log_end(self) -> TextIO:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as log:
-            log.write(f"ctxtui: {words}\n")
+        return os.fdopen(handle, "w", encoding="utf-8", errors="replace")
 
 
 def _reason(error: BaseException) -> str:

@@ -61,10 +61,8 @@ class ServerLeave:
     def _known(self) -> dict[str, object]:
         try:
             known = json.loads(self._path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return {}
         except (OSError, ValueError):
-            return {}  # what cannot be read allows nothing
+            return {}  # nothing is there, or what cannot be read allows nothing
         return known if isinstance(known, dict) else {}
 
 

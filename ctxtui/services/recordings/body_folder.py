@@ -9,7 +9,6 @@ import glob
 import json
 import os
 import re
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.config import PREFIX
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.recordings.databases.address import address_of, parted
+from ctxtui.services.recordings.file_tail import FileStamp, entries_of, is_settled, stamp_of, time_of
 
 INDEX: Final = "index.jsonl"
 VARIABLE: Final = "OTEL_LOG_RAW_API_BODIES"
@@ -33,7 +33,6 @@ _UUID: Final = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SESSION: Final = re.compile(rb'session_(?:id[\\"]*\s*:\s*[\\"]*)?(' + _UUID + rb")")
 _END: Final = 16_384
 """Bytes at the end of a request in which its session is looked for first: the client writes it behind the tools."""
-_TICK_NS: Final = 50_000_000
 
 
 def is_body(name: str) -> bool:
@@ -50,10 +49,7 @@ def holds_bodies(names: Collection[str]) -> bool:
 
 def is_body_folder(path: Path) -> bool:
     """Whether `path` is such a folder."""
-    try:
-        return path.is_dir() and holds_bodies([one.name for one in os.scandir(path)])
-    except OSError:
-        return False
+    return holds_bodies([one.name for one in entries_of(path)])
 
 
 def named_folder(env: Mapping[str, str] | None = None) -> Path | None:
@@ -95,17 +91,15 @@ class BodyFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._name, self._index_name = str(path), str(path / INDEX)
-        self._time = -1
+        self._name, self._index = str(path), path / INDEX
+        self._seen: tuple[int, FileStamp] | None = None
         self._sure = False
-        self._indexed = 0
-        self._index_size = 0
         self._told: dict[str, str] = {}
         self._files: list[str] = []
 
     def changed(self) -> bool:
         """Whether anything may have come since the last `files`."""
-        return not self._sure or self._time != self._now() or self._index_grew()
+        return not self._sure or self._seen != self._now()
 
     def sessions(self) -> list[str]:
         """The ids of the sessions that the folder has bodies of, in order of their first body; "" for those that do
@@ -127,41 +121,26 @@ class BodyFolder:
                 own = self._told.get(name, of)
             if own in wanted:
                 found.append(self.path / name)
-        index = self.path / INDEX
-        return [index, *found] if found and index.is_file() else found
+        return [self._index, *found] if found and self._index.is_file() else found
 
     def _look(self) -> None:
         if not self.changed():
             return
-        self._time = self._now()
+        self._seen = self._now()
         self._files = [name for _, name in sorted(_dated(self.path))]
         self._take_index()
         # A file made within the clock's step after the listing would leave the folder's time as it is.
-        self._sure = time.time_ns() - self._time > _TICK_NS
+        self._sure = is_settled(self._seen[0])
 
-    def _now(self) -> int:
-        try:
-            return os.stat(self._name).st_mtime_ns
-        except OSError:
-            return 0
-
-    def _index_grew(self) -> bool:
-        try:
-            return os.stat(self._index_name).st_size != self._index_size
-        except OSError:
-            return False
+    def _now(self) -> tuple[int, FileStamp]:
+        return time_of(self._name), stamp_of(self._index)
 
     def _take_index(self) -> None:
         try:
-            with (self.path / INDEX).open("rb") as file:
-                file.seek(self._indexed)
-                data = file.read()
+            lines = self._index.read_bytes().splitlines()
         except OSError:
             return
-        self._index_size = self._indexed + len(data)
-        whole = data[: data.rfind(b"\n") + 1]
-        self._indexed += len(whole)
-        for line in whole.splitlines():
+        for line in lines:
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError):
@@ -183,16 +162,8 @@ class BodyFolder:
 
 def _dated(folder: Path) -> Iterator[tuple[int, str]]:
     """The bodies in `folder` with the time at which each was last written."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if is_body(entry.name)]
-    except OSError:
-        return
-    for name in names:
-        try:
-            yield os.stat(folder / name).st_mtime_ns, name
-        except OSError:
-            continue
+    names = [entry.name for entry in entries_of(folder) if is_body(entry.name)]
+    return ((time, name) for name in names if (time := time_of(f"{folder}/{name}")))
 
 
 def _session_in(path: Path) -> str:

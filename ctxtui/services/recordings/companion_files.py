@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
-import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
@@ -12,14 +10,13 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.services.recordings.body_folder import BodyFolder, folders_for
-from ctxtui.services.recordings.file_tail import Tail
+from ctxtui.services.recordings.file_tail import Tail, beginning, is_settled, time_of
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
 
 RECENT: Final = 60.0
 """Seconds for which a companion file that grew is looked at as often as the main file."""
 
-_TICK_NS: Final = 50_000_000
 _TELLING: Final = 16_384
 """Bytes at the beginning of a file that tell whose it is."""
 
@@ -57,19 +54,12 @@ class Folders(Struct):
     def _matching(self) -> list[Path]:
         self.times = self._times()
         # A file made within the clock's step after the listing would leave the folder's time as it is.
-        self.sure = time.time_ns() - max(self.times, default=0) > _TICK_NS
+        self.sure = is_settled(max(self.times, default=0))
         found = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
         return found if self.kin is None else [path for path in found if self.kin(path)]
 
     def _times(self) -> tuple[int, ...]:
-        return tuple(map(_time_of, self.watched))
-
-
-def _time_of(folder: str) -> int:
-    try:
-        return os.stat(folder).st_mtime_ns
-    except OSError:
-        return 0
+        return tuple(map(time_of, self.watched))
 
 
 def folders_of(path: Path, form: Format, bodies: Path | None = None) -> Folders:
@@ -107,17 +97,9 @@ class _Kinship:
         if known is not None:
             return known
         if len(self._head) < _TELLING:
-            self._head = _beginning(self._main)
-        head = _beginning(path)
+            self._head = beginning(self._main, _TELLING)
+        head = beginning(path, _TELLING)
         found = path != self._main and bool(head) and self._kin(self._head, head)
         if len(head) == _TELLING or b"\n" in head:
             self._judged[path] = found
         return found
-
-
-def _beginning(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_TELLING)
-    except OSError:
-        return b""

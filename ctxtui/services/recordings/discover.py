@@ -20,6 +20,7 @@ from ctxtui.core.errors import Unreadable
 from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, client_of, switched_on
 from ctxtui.services.config.projects import related
 from ctxtui.services.recordings.databases.address import address_of, parted
+from ctxtui.services.recordings.file_tail import entries_of
 
 HERE: Final = "here"
 ELSEWHERE: Final = "elsewhere"
@@ -158,7 +159,7 @@ def _matches(
     """The entries below `root` at `segments`, folder by folder, with name and path of the one at the first wildcard."""
     head, *rest = segments
     if head == "**":
-        entries, fits = _entries(root), _pattern(rest[0])
+        entries, fits = entries_of(root), _pattern(rest[0])
         yield _without([entry for entry in entries if fits(entry.name)], but), folder
         for entry in entries if depth else ():
             if not fits(entry.name) and _is_dir(entry):
@@ -167,7 +168,7 @@ def _matches(
         yield from _matches(os.path.join(root, head), rest, but, folder)
     else:
         fits = _pattern(head)
-        found = [entry for entry in _entries(root) if fits(entry.name)]
+        found = [entry for entry in entries_of(root) if fits(entry.name)]
         if rest:
             for entry in found:
                 if _is_dir(entry):
@@ -306,14 +307,6 @@ def own_transcripts(found: Iterable[FoundRecording]) -> dict[str, str]:
         else:
             others.setdefault(one.id, []).append(one.file)
     return {file: others[id_][0] for id_, file in attached.items() if len(others.get(id_, ())) == 1}
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
 
 
 def _is_dir(entry: os.DirEntry[str]) -> bool:

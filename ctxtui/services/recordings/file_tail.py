@@ -94,7 +94,7 @@ class Tail:
                 if now.st_size <= self.offset:
                     break
             self._mtime_ns = now.st_mtime_ns
-            self._settled = time.time_ns() - now.st_mtime_ns > _TICK_NS
+            self._settled = is_settled(now.st_mtime_ns)
 
     def _took(self, data: bytes) -> None:
         start, end = self.offset, self.offset + len(data)
@@ -141,3 +141,56 @@ def is_stream(path: Path) -> bool:
     """Whether `path` is a pipe or device, which can be read once and has no size."""
     mode = os.stat(path).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+FileStamp = tuple[int, int, int]
+GONE: Final[FileStamp] = (0, 0, 0)
+"""The stamp of a file that is not there."""
+
+
+def stamp_of(path: Path) -> FileStamp:
+    """What tells one state of a file from another."""
+    try:
+        now = os.stat(path)
+    except OSError:
+        return GONE
+    return now.st_ino, now.st_size, now.st_mtime_ns
+
+
+def time_of(folder: str) -> int:
+    """When a folder last changed, in nanoseconds; 0 where it is not there."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def is_settled(time_ns: int) -> bool:
+    """Whether what comes now gives another time than `time_ns`."""
+    return time.time_ns() - time_ns > _TICK_NS
+
+
+def beginning(path: Path, size: int) -> bytes:
+    """The first `size` bytes of a file; nothing where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
+
+
+def entries_of(folder: str | Path) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing where it may not be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether `entry` is an ordinary file: a link that leads round in a circle is none, nor is a pipe."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False

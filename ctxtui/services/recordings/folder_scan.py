@@ -17,7 +17,7 @@ from ctxtui.services.recordings.companion_files import folders_of
 from ctxtui.services.recordings.databases.address import address_of, is_database
 from ctxtui.services.recordings.databases.sessions import roots
 from ctxtui.services.recordings.discover import HERE, find, placed
-from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.file_tail import entries_of, is_file, unreadable
 from ctxtui.services.recordings.multi_file import WHOLE, gathered, is_gathered, is_job
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.registry import Format
@@ -84,17 +84,13 @@ def _files(folder: Path) -> list[Path]:
 
 def _walk(folder: str, depth: int) -> Iterator[str]:
     """The files in `folder` and below; a folder that is one recording stands for its files."""
-    try:
-        with os.scandir(folder) as entries:
-            listed = list(entries)
-    except OSError:
-        return
+    listed = entries_of(folder)
     bodies = holds_bodies([entry.name for entry in listed])
     if bodies:
         # The folder stands for its bodies; what else lies in it is listed as usual.
         yield folder
         listed = [entry for entry in listed if entry.name != INDEX and not is_body(entry.name)]
-    names = [entry.name for entry in listed if _is_file(entry)]
+    names = [entry.name for entry in listed if is_file(entry)]
     if is_job(names) and WHOLE in names:
         # Everything that the other files tell is in it.
         yield os.path.join(folder, WHOLE)
@@ -108,16 +104,8 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             if depth:
                 yield from _walk(entry.path, depth - 1)
-        elif _is_file(entry) and not entry.name.startswith("agent-"):
+        elif is_file(entry) and not entry.name.startswith("agent-"):
             yield entry.path
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether `entry` is an ordinary file: a link that leads round in a circle is none, nor is a pipe."""
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
 
 
 def _recordings(path: Path) -> list[tuple[Path, Format | None]]:

@@ -7,13 +7,13 @@ the logs of their turns. Only ever opened to read.
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
+from ctxtui.services.recordings.file_tail import entries_of, is_file
 from ctxtui.transcripts.kit.readers import HEAD, JOB, LOGS
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
@@ -30,19 +30,17 @@ _TABLES: Final = ("session", "message", "part")
 
 def is_gathered(folder: str, names: Collection[str]) -> bool:
     """Whether a folder called `folder` with files of these `names` is one recording."""
+    return _way(folder, names) is not None
+
+
+def _way(folder: str, names: Collection[str]) -> Callable[[Path], Iterator[bytes]] | None:
+    """How a folder called `folder` with files of these `names` is read as one recording; None where it is none."""
     if is_job(names):
-        return WHOLE not in names
+        return _job if WHOLE not in names else None
     found = [name for name in names if name.endswith(".json")]
-    if _are_turns(found):
-        return True
-    if folder == "events":
-        return bool(found) and all(map(_EVENT.fullmatch, found))
-    return bool(found) and all(map(_LOG.fullmatch, found))
-
-
-def _are_turns(names: Collection[str]) -> bool:
-    """Whether the JSON files of a folder, `names`, are logs of turns; a program's text log may lie beside them."""
-    return bool(names) and all(map(_TURN.fullmatch, names))
+    # A program's text log may lie beside the logs of turns.
+    ways = {_TURN: _job, _EVENT if folder == "events" else _LOG: _events if folder == "events" else _logs}
+    return next((way for kind, way in ways.items() if found and all(map(kind.fullmatch, found))), None)
 
 
 def is_job(names: Collection[str]) -> bool:
@@ -50,29 +48,15 @@ def is_job(names: Collection[str]) -> bool:
     return any(name.endswith("-prompt.txt") and _JOB.fullmatch(name) for name in names)
 
 
-def is_gathered_folder(path: Path) -> bool:
-    """Whether `path` is a folder that is one recording."""
-    try:
-        names = [one.name for one in os.scandir(path) if one.is_file()] if path.is_dir() else []
-    except OSError:
-        return False
-    return is_gathered(path.absolute().name, names)
-
-
 def gathered(path: Path) -> Iterator[bytes] | None:
     """The recording that the folder `path` is, or the file `path` begins, as one stream; None where it is no such.
 
     Raises `Unreadable` while it is read.
     """
-    if is_gathered_folder(path):
-        names = [one.name for one in path.iterdir()]
-        if is_job(names) or _are_turns([name for name in names if name.endswith(".json")]):
-            return _job(path)
-        numbered = path.absolute().name == "events"
-        return _events(path) if numbered else _logs(path)
-    if path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
-        return _opencode(path)
-    return None
+    way = _way(path.absolute().name, [one.name for one in entries_of(path) if is_file(one)])
+    if way is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
+        way = _opencode
+    return way(path) if way is not None else None
 
 
 def _read(path: Path) -> bytes:

@@ -13,7 +13,7 @@ from ctxtui.services.recordings.body_folder import INDEX, session_at, stream_of
 from ctxtui.services.recordings.databases.address import is_database, parted
 from ctxtui.services.recordings.databases.sessions import roots, rows, rows_of
 from ctxtui.services.recordings.discover import HERE, FoundRecording, placed
-from ctxtui.services.recordings.file_tail import SLICE, Tail, is_stream, unreadable
+from ctxtui.services.recordings.file_tail import SLICE, Tail, beginning, is_stream, unreadable
 from ctxtui.services.recordings.first_reading import FirstReading, begin, begin_file
 from ctxtui.services.recordings.joined_recording import JoinedPaths, JoinedRecording, paths_of
 from ctxtui.services.recordings.multi_file import gathered
@@ -80,7 +80,11 @@ def _source_of(path: Path) -> _Source | None:
     if gathered(path) is not None:
         return _Source(path, path.name, lambda: gathered(path) or iter(()))
     # An archive does not only grow: its directory is overwritten by what comes and written again behind it.
-    return _Source(path, path.name, lambda: Tail(path).slices(), (path,)) if _is_archive(path) else None
+    return (
+        _Source(path, path.name, lambda: Tail(path).slices(), (path,))
+        if beginning(path, len(_ARCHIVE)) == _ARCHIVE
+        else None
+    )
 
 
 def _is_stream(path: Path) -> bool:
@@ -100,14 +104,6 @@ def _together(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[Recordin
 
     joined = JoinedRecording(begin(pair.wire), pair.own, begin, look)
     return joined, joined.first()
-
-
-def _is_archive(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_ARCHIVE)) == _ARCHIVE
-    except OSError:
-        return False  # whoever opens it next says why
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str | None = None) -> Loaded:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,14 +10,12 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event, Session, Skipped
-from ctxtui.services.recordings.file_tail import FileChange
+from ctxtui.services.recordings.file_tail import GONE, FileChange, FileStamp, stamp_of
 from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 _PAUSE: Final = 5.0
 """Times as long as reading a source anew took, nobody looks at it again."""
-GONE: Final = (0, 0, 0)
-"""What stands for a file that is not there, among the things that tell one state of a file from another."""
 _ALL_EVERY: Final = 1.0
 """Seconds between looks at companion files that have long been silent."""
 
@@ -30,14 +27,14 @@ class ReadAnew:
 
     files: tuple[Path, ...]
     begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
-    seen: list[tuple[int, int, int]] = field(init=False)
+    seen: list[FileStamp] = field(init=False)
     due: float = 0.0
     """When it may be read again (monotonic seconds): reading takes no more than a small share of the time."""
 
     def __post_init__(self) -> None:
         self.seen = self.stamps()
 
-    def stamps(self) -> list[tuple[int, int, int]]:
+    def stamps(self) -> list[FileStamp]:
         """What tells one state of the files from another."""
         return [stamp_of(path) for path in self.files]
 
@@ -80,7 +77,7 @@ class Loaded:
         self._anew = anew
         self._bytes_before = 0
         self._looked_at_all = 0.0
-        self._failed_on: tuple[int, int, int] | None = None
+        self._failed_on: FileStamp | None = None
 
     @property
     def session(self) -> Session:
@@ -150,11 +147,7 @@ class Loaded:
         all_ = now - self._looked_at_all > _ALL_EVERY
         self._looked_at_all = now if all_ else self._looked_at_all
         parts = reading.changes(now, all_)
-        if (
-            change == FileChange.REWRITTEN
-            or FileChange.REWRITTEN in parts.values()
-            or FileChange.GONE in parts.values()
-        ):
+        if {FileChange.REWRITTEN, FileChange.GONE} & {change, *parts.values()}:
             return self._restart(reading)
         grown = [path for path, became in parts.items() if became == FileChange.GREW]
         return self._read_on(reading, change == FileChange.GREW, grown)
@@ -183,17 +176,13 @@ class Loaded:
         if seen == self._failed_on:
             return RecordingNews()
         try:
-            fresh, chunks = begin_file(old.main.path, old.bodies)
-            events = [event for some in chunks for event in some]
+            fresh, events = _whole(begin_file(old.main.path, old.bodies))
         except CtxtuiError:
             # Half rewritten, or gone again: what is shown stays until the file has changed once more.
             self._failed_on = seen
             return RecordingNews()
-        fresh.session.fold(events)
         self._failed_on = None
-        self._bytes_before += old.bytes_read
-        self._reading = fresh
-        return RecordingNews(events, fresh.session)
+        return self._replaced(old, fresh, events)
 
     def _read_anew(self, old: FirstReading, source: ReadAnew) -> RecordingNews:
         """The whole, where the files have changed and it says something else than before."""
@@ -203,16 +192,17 @@ class Loaded:
         if stamps == source.seen or self.gone or begun < source.due:
             return RecordingNews()
         try:
-            fresh, chunks = source.begin()
-            events = [event for some in chunks for event in some]
+            fresh, events = _whole(source.begin())
         except CtxtuiError:
             # Locked, or half written: what is shown stays until it can be read.
             source.due = time.monotonic() + _ALL_EVERY
             return RecordingNews()
         source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
-        fresh.session.fold(events)
         if not fresh.found or _parts(fresh.session) == _parts(old.session):
             return RecordingNews()
+        return self._replaced(old, fresh, events)
+
+    def _replaced(self, old: FirstReading, fresh: FirstReading, events: list[Event]) -> RecordingNews:
         self._bytes_before += old.bytes_read
         self._reading = fresh
         return RecordingNews(events, fresh.session)
@@ -230,15 +220,13 @@ class Loaded:
         return self.take(self.fetch())
 
 
+def _whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:
+    reading, chunks = begun
+    events = [event for some in chunks for event in some]
+    reading.session.fold(events)
+    return reading, events
+
+
 def _parts(session: Session) -> tuple[object, ...]:
     """What two readings of a source have alike where they give the same: nodes are numbered in the source's order."""
     return session.about, session.calls, session.threads, len(session.tree), session.happenings
-
-
-def stamp_of(path: Path) -> tuple[int, int, int]:
-    """What tells one state of a file from another."""
-    try:
-        now = os.stat(path)
-    except OSError:
-        return GONE
-    return now.st_ino, now.st_size, now.st_mtime_ns

@@ -13,7 +13,8 @@ from ctxtui.agent.replay import OPENED, Replay
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT
-from ctxtui.services.recordings.recording import Loaded, RecordingNews, stamp_of
+from ctxtui.services.recordings.file_tail import FileStamp, stamp_of
+from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.store.leases import host_of
 from ctxtui.store.sessions.stored_state import StoredNow, stored_now
 from ctxtui.wire.grammar import ANTHROPIC
@@ -73,7 +74,7 @@ class StoredSession(Loaded):
         self._due = max(self._due, begun + _SHARE * (time.monotonic() - begun))
         return RecordingNews(events)
 
-    def _stamped(self) -> tuple[tuple[int, int, int], ...]:
+    def _stamped(self) -> tuple[FileStamp, ...]:
         return tuple(map(stamp_of, (self._path, self._path.with_name(f"{self._path.name}-wal"))))
 
     def _news(self, now: Session) -> Iterable[Event]:

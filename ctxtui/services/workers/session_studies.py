@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.report import SessionLab
@@ -11,11 +12,13 @@ from ctxtui.analysis.lab.variant import Variant
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import Audit, audit
 from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.counting import Counter
 from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, tried
 from ctxtui.services.library.limit_checks import MeasuredRecording, measured
 from ctxtui.services.library.report import ReportDraft, drafted
 from ctxtui.services.recordings.open_by_name import Named, open_named
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.session_work import Say
 
 LAB: Final = "ctxtui.services.workers.session_studies:lab"
@@ -47,12 +50,21 @@ class ReportAsked(NamedTuple):
     number: int = 0
 
 
+@contextmanager
+def counted(
+    named: Named, settings: Settings, say: Say, doing: str = "counting tokens"
+) -> Iterator[tuple[Loaded, Counter]]:
+    """The session that is read, and what counts it. Raises what `open_named` raises."""
+    loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
+    say(doing)
+    with counter_with_memory(settings) as counter:
+        yield loaded, counter
+
+
 def lab(named: Named, asked: LabAsked, say: Say) -> SessionLab:
     """The session under each variant. Raises what `open_named` raises."""
     settings, variants = asked
-    loaded = open_named(named, settings, _read(say))
-    say("counting tokens")
-    with counter_with_memory(settings) as counter:
+    with counted(named, settings, say) as (loaded, counter):
         bench = bench_of(loaded.session, counter, settings)
         keep_loaded()
         return session_in_lab(bench, variants, loaded.name, _calls(say, f"{len(variants)} variants"))
@@ -60,9 +72,7 @@ def lab(named: Named, asked: LabAsked, say: Say) -> SessionLab:
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
     """The session under everything among which the best is sought. Raises what `open_named` raises."""
-    loaded = open_named(named, settings, _read(say))
-    say("counting tokens")
-    with counter_with_memory(settings) as counter:
+    with counted(named, settings, say) as (loaded, counter):
         bench = bench_of(loaded.session, counter, settings)
         keep_loaded()
         return tried(bench, loaded.name, settings, _calls(say, "everything that is sought among"))
@@ -71,31 +81,21 @@ def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
 def audited(named: Named, asked: AuditAsked, say: Say) -> Audit:
     """Every call of the session, foretold by the calls before it. Raises what `open_named` raises."""
     settings, estimator = asked
-    loaded = open_named(named, settings, _read(say))
-    say("foretelling")
-    with counter_with_memory(settings) as counter:
+    with counted(named, settings, say, "foretelling") as (loaded, counter):
         return audit(loaded.session, counter, settings, estimator)
 
 
 def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
     """The figures of the session that limits are about. Raises what `open_named` raises."""
-    loaded = open_named(named, settings, _read(say))
-    say("counting tokens")
-    with counter_with_memory(settings) as counter:
+    with counted(named, settings, say) as (loaded, counter):
         return measured(loaded.session, counter, settings)
 
 
 def drafted_report(named: Named, asked: ReportAsked, say: Say) -> ReportDraft:
     """What is to be said of the session, before it is masked. Raises what `open_named` and `drafted` raise."""
     settings, thread, number = asked
-    loaded = open_named(named, settings, _read(say))
-    say("working out the report")
-    with counter_with_memory(settings) as counter:
+    with counted(named, settings, say, "working out the report") as (loaded, counter):
         return drafted(loaded, counter, settings, thread, number)
-
-
-def _read(say: Say) -> Callable[[int], None]:
-    return lambda done: say(f"read {done / 1_000_000:,.0f} MB")
 
 
 def _calls(say: Say, under: str) -> Callable[[int, int], bool]:

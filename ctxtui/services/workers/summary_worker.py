@@ -23,22 +23,11 @@ from ctxtui.services.counting.labels import Labels, rules_in_force
 from ctxtui.services.counting.pricing import price_of, prices_for
 from ctxtui.services.library.summarize import filled
 from ctxtui.services.library.totals.summary_memory import as_remembered, or_error, place_of, to_json, version_for
-from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
-
-
-def summarise(path: Path, settings: Settings, counter: Counter | None = None) -> SessionSummary:
-    """The figures of the recording in `path`. Raises what `load` raises."""
-    found = file_of(path).stat()
-    return summarised(
-        SessionSummary(key=str(path), title=path.name, path=str(path), mtime=found.st_mtime, size=found.st_size),
-        settings,
-        counter or Counter(),
-    )
 
 
 def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
@@ -70,23 +59,28 @@ def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> S
     """`seen`, which the database holds, with all its figures, which are remembered under `version` (`version_for`) as
     long as no call is added. Raises what reading the database raises."""
     memory = Memory(database(settings.data_dir), create=False)
-    (key, calls), version = place_of(seen), version or version_for(settings)
-    kept = memory.summary(key, calls, seen.mtime, version)
+
+    def read() -> SessionSummary:
+        with counter_with_memory(settings) as counter:
+            loaded = open_named(Named(stored=seen.stored), settings)
+            book = book_for(loaded.session, counter, settings)
+            count_all(book, counter)
+            return _filled(seen, loaded, book, settings, _logs(seen.stored, loaded.session.threads, settings))
+
+    return _remembered(seen, memory, version or version_for(settings), read)
+
+
+def _remembered(
+    seen: SessionSummary, memory: Memory, version: str, read: Callable[[], SessionSummary]
+) -> SessionSummary:
+    """`seen` as it is remembered, else as `read` gives it, which is then remembered."""
+    of = (*place_of(seen), seen.mtime, version)
+    kept = memory.summary(*of)
     if kept is not None and (told := as_remembered(seen, kept)) is not None:
         return told
-    with counter_with_memory(settings) as counter:
-        loaded = open_named(Named(stored=seen.stored), settings)
-        book = book_for(loaded.session, counter, settings)
-        count_all(book, counter)
-        logs = _logs(seen.stored, loaded.session.threads, settings)
-        found = _filled(seen, loaded, book, settings, logs)
-    memory.keep_summary(key, calls, seen.mtime, version, to_json(found))
+    found = read()
+    memory.keep_summary(*of, to_json(found))
     return found
-
-
-def _stored(seen: SessionSummary, settings: Settings, version: str) -> SessionSummary:
-    """As `from_store`; with the error that reading it ended in."""
-    return or_error(seen, lambda: from_store(seen, settings, version))
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
@@ -102,19 +96,17 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
         version = version_for(settings, labelling)
         if not seen.path:
-            return _stored(seen, settings, version)
-        kept = memory.summary(seen.path, seen.size, seen.mtime, version)
-        if kept is not None and (told := as_remembered(seen, kept)) is not None:
-            return told
+            return or_error(seen, lambda: from_store(seen, settings, version))
         counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
-        try:
-            found = summarised(seen, settings, counter)
-        except CtxtuiError as error:
-            found = replace(seen, known=True, error=error.message)
-        except Exception as error:  # noqa: BLE001 - a worker's boundary: one session's fault must not hide the others
-            return replace(seen, known=True, error=f"unexpected {type(error).__name__}: {error}")
-        memory.keep_counts(counter.unsaved())
-        memory.keep_summary(seen.path, seen.size, seen.mtime, version, to_json(found))
-        return found
+
+        def read() -> SessionSummary:
+            try:
+                return summarised(seen, settings, counter)
+            except CtxtuiError as error:
+                return replace(seen, known=True, error=error.message)
+            finally:
+                memory.keep_counts(counter.unsaved())
+
+        return or_error(seen, lambda: _remembered(seen, memory, version, read))
 
     return answer

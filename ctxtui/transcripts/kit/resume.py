@@ -23,6 +23,7 @@ from ctxtui.wire.translate.turns import Losses
 
 UNHELD: Final = "a changed block stands in the file in another form: as recorded"
 UNANSWERED: Final = "what a person said after the last answer: the tool asks for the next prompt"
+MOVED: Final = "a text put into a message stands behind it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
 """Lines that name what a file does not carry."""
@@ -204,7 +205,9 @@ def apply_edits(
     behind: list[list[Item]] = []
     for at, items in sorted(wanted.after.items()):
         above = found[at][0] if at in found else -1
-        later = (found[n][0] for n in sorted(found) if n > at)
+        later = [found[n][0] for n in sorted(found) if n > at]
+        if later[:1] == [above]:
+            lost.append(MOVED)
         follower = next((n for n in later if n != above and not entries[n].removed), None)
         groups = [list(group) for _, group in groupby(items, is_answer)]
         (behind if follower is None else entries[follower].before).extend(groups)

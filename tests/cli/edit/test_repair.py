@@ -12,8 +12,8 @@ from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.summary_worker import summarise
 from ctxtui.views.home.columns import row
+from tests.cases.summaries import summarise
 from tests.cli.conftest import Run
 from tests.pty_app import plant
 from tests.transcripts.resumable import claude_code_faults

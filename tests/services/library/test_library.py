@@ -13,10 +13,11 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.summary_worker import make, summarise, summarised
+from ctxtui.services.workers.summary_worker import make, summarised
 from ctxtui.views.model.session_summary import SessionSummary
 from tests.cases import claude_code as claude_sessions
 from tests.cases import codex as codex_sessions
+from tests.cases.summaries import summarise
 from tests.services.lookalike import ClaudeCode, claude_code, codex, lines
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -37,19 +36,15 @@ _DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"}
 """Members of which a tool's definition has one."""
 
 
-def sniff_as(name: str) -> Callable[[bytes, str], float]:
+def sniff_as(name: str, head: bytes, file_name: str) -> float:
     """How sure the format of dialect `name` is of a head."""
-
-    def sniff(head: bytes, file_name: str) -> float:
-        spoken, sure = _told(head[: file_head.HEAD_BYTES])
-        return sure if spoken == name else 0.0
-
-    return sniff
+    spoken, sure = _told(head[: file_head.HEAD_BYTES])
+    return sure if spoken == name else 0.0
 
 
-def open_as(name: str) -> Callable[[Tree], BodiesReader]:
-    """Makes readers for files whose head speaks dialect `name`."""
-    return lambda tree: BodiesReader(tree, name)
+def open_as(name: str, tree: Tree) -> BodiesReader:
+    """A reader of a file whose head speaks dialect `name`."""
+    return BodiesReader(tree, name)
 
 
 @lru_cache(maxsize=4)

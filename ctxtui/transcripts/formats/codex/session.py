@@ -395,3 +395,6 @@ class CodexReader:
                 if isinstance(piece, Broken):
                     events += self._session.broken(piece)
         return events
+
+
+reader = CodexReader

@@ -197,3 +197,6 @@ class CtxtuiReader(Reader):
 def _beyond(of: str, number: int, members: dict[str, Json]) -> Happened:
     """What a line holds that this version does not know; `of` and `number` tell the line."""
     return Happened(BEYOND, canonical.text_of({"of": of, "number": number, "members": members}))
+
+
+reader = CtxtuiReader
