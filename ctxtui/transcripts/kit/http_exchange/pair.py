@@ -1,4 +1,4 @@
-"""One request with its answer, where it went, and whose it is, as the headers of clients themselves tell (facts §13.3)."""
+"""One request with its answer, where it went, and whose it is as the headers of clients tell (facts §13.3)."""
 
 from __future__ import annotations
 
