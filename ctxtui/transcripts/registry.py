@@ -90,7 +90,7 @@ def _format(
 
 
 def _bodies(name: str, dialect: str) -> Format:
-    module, bare = "bodies.formats", "JSON bodies without any message"
+    module, bare = "bodies.reader", "JSON bodies without any message"
     return Format(name, lazy(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
 
 
