@@ -311,6 +311,7 @@ def walks(folder: Path) -> str:
     found = []
     for number, walk in enumerate(WALKS, 1):
         found.append(f"## {number}. {walk.question}\n\n{walk.own}")
+        found.append(f"![What opens on the screen](seeds-{number}.png)")
         for what, command, lines in walk.steps:
             every = printed[command].printed.splitlines()
             kept = [line.rstrip() for line in every if re.search(lines, line)][:_SHOWN]

@@ -18,7 +18,7 @@ from ctxtui.services.sandbox.confinement import confinement
 from scripts import seeds
 from tests.cli.conftest import Run, ctxtui, home
 from tests.pty_app import environment
-from tests.sampling import few_rows
+from tests.sampling import few, few_rows
 from tests.test_examples import Quick, quick
 
 __all__ = ["ctxtui", "home", "quick"]
@@ -163,3 +163,49 @@ def test_where_nothing_confines_programs_the_search_says_what_it_needs(
     monkeypatch.setenv("PATH", str(tmp_path))
     failed = seeds.run("evolve", tmp_path / "work", ["--generations", "1", "--children", "1", "--under", "new"])
     assert "install bubblewrap, or give --unconfined" in failed["failed"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "words", "is_shown"),
+    [
+        ("context 192.4k -> 30.6k", "192.4k -> 30.6k", True),
+        ("sent 1,234,567 tokens", "1.2M", True),
+        ("26 tools 3,754", "26 tools", True),
+        ("26 tools 3,754", "3,884", False),
+        ('{"read_share": 0.4567}', "46 % read", True),
+        ('{"read_share": 0.4467}', "46 % read", False),
+        ("trial_5_0 of v2.5", "2.5", False),
+        ("$0.583 list price", "$0.58", True),
+        ("strategy  by task", "by task", True),
+        ("strategy  everything", "by task", False),
+    ],
+)
+def test_a_figure_is_shown_as_it_is_or_rounded(printed: str, words: str, is_shown: bool) -> None:
+    assert seeds.shows(printed, words) == is_shown
+
+
+def test_a_row_keeps_of_its_figure_what_its_command_prints() -> None:
+    row = dict.fromkeys(seeds.COLUMNS, "") | {"command": "ctxtui cost a", "ours": "$1.60, 80 % less"}
+    text, data = seeds.Ran(0, "$1.60  total"), seeds.Ran(0, '{"usd": 1.6, "saves": 0.8}')
+    kept = seeds.told_by(row, {"ctxtui cost a": text})
+    assert kept is not None and (kept["ours"], kept["command"]) == ("$1.60", "ctxtui cost a")
+    kept = seeds.told_by(row, {"ctxtui cost a": text, "ctxtui cost a --json": data})
+    assert kept is not None and (kept["ours"], kept["command"]) == (row["ours"], "ctxtui cost a --json")
+    assert seeds.told_by(row, {"ctxtui cost a": seeds.Ran(0, "unknown")}) is None
+
+
+@pytest.mark.parametrize("number", few(range(len(seeds.WALKS)), 1))
+def test_the_page_begins_with_the_walks_as_their_commands_print_them(
+    number: int, ctxtui: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk, first = seeds.WALKS[number], PAGE.partition("## Claim by claim")[0]
+    assert walk.question in first
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "100")
+    for what, command, _ in walk.steps:
+        block = first.partition(f"{what}:")[2].partition("```console\n")[2].partition("\n```")[0]
+        told, *lines = block.splitlines()
+        ran = ctxtui(*seeds.argv_of(command)[3:])
+        printed = {line.rstrip() for line in (ran.out + ran.err).splitlines()}
+        assert told == f"$ {command}" and lines
+        assert [line for line in lines if line not in printed] == []
