@@ -39,9 +39,12 @@ KINDS: Final[tuple[FindingKind, ...]] = (
 
 
 def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
-    """All that is found, and why kinds that found something propose nothing."""
+    """All that is found, why kinds that found something propose nothing, and which found nothing."""
     for kind in KINDS:
+        found: list[Finding] = []
         try:
-            yield from kind.find(given)
+            found += kind.find(given)
         except NothingToStage as why:
             yield Silent(kind.KIND, str(why))
+            continue
+        yield from found or [Silent(kind.KIND)]
