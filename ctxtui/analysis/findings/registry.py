@@ -41,10 +41,13 @@ KINDS: Final[tuple[FindingKind, ...]] = (
 def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
     """All that is found, why kinds that found something propose nothing, and which found nothing."""
     for kind in KINDS:
-        found: list[Finding] = []
+        found = False
         try:
-            found += kind.find(given)
+            for one in kind.find(given):
+                found = True
+                yield one
         except NothingToStage as why:
             yield Silent(kind.KIND, str(why))
-            continue
-        yield from found or [Silent(kind.KIND)]
+        else:
+            if not found:
+                yield Silent(kind.KIND)
