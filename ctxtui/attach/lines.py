@@ -1,18 +1,60 @@
 """The lines of an attached recording, as they are written (`transcripts/formats/attached` reads them): a body is told
-by one before it, for agents send their whole history again with every request."""
+by one before it, for agents send their whole history again with every request; keys are masked."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES
+from ctxtui.wire.key_mask import KeyMask
+
+MASKED: Final = "<masked>"
+_SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|signature|session-token", re.IGNORECASE)
+_OPEN: Final = re.compile(
+    r"ratelimit|sec-websocket-(key|accept)$|idempotency-key$|max-tokens|authority$", re.IGNORECASE
+)
+"""Headers whose names sound like secrets and whose values are none."""
+_QUERY: Final = re.compile(
+    r"([?&;](?:[\w.-]*(?:key|token|secret|sig|signature|auth|password)[\w.-]*)=)[^&;#]+", re.IGNORECASE
+)
+_SCHEME: Final = re.compile(r"^(?:bearer|basic|token)\s+", re.IGNORECASE)
+
+Fields = Iterable[tuple[str, str]]
+
+
+def is_secret(name: str) -> bool:
+    """Whether the values of a header called `name` are kept out of every record."""
+    return bool(_SECRET.search(name)) and not _OPEN.search(name)
+
+
+def shown(fields: Fields) -> list[tuple[str, str]]:
+    """Headers as they are written down."""
+    return [(name, MASKED if is_secret(name) else value) for name, value in fields]
+
+
+def shown_url(url: str) -> str:
+    """A URL as it is written down: without user and password, and without keys in its query."""
+    scheme, found, rest = url.partition("://")
+    if found and "@" in rest.partition("/")[0]:
+        host, slash, path = rest.partition("/")
+        url = f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+    return _QUERY.sub(rf"\1{MASKED}", url)
+
+
+def mask_for(fields: Fields) -> KeyMask:
+    """What keeps the keys in these headers out of bodies: a provider may say one back."""
+    keys = [_SCHEME.sub("", value) for name, value in fields if is_secret(name)]
+    first, *further = keys or [""]
+    return KeyMask(first, *further)
+
 
 _MOST: Final = 32 << 20
 """Bytes of bodies that later ones are told by; the newest counts whatever its size."""

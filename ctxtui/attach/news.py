@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ctxtui.attach.masks import Fields
+from ctxtui.attach.lines import Fields
 from ctxtui.core.canonical import Json
 
 

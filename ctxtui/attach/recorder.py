@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from ctxtui.attach.lines import answer_line, line
-from ctxtui.attach.masks import mask_for, shown, shown_url
+from ctxtui.attach.lines import answer_line, line, mask_for, shown, shown_url
 from ctxtui.attach.news import (
     AnswerBegun,
     AnswerBytes,

@@ -229,43 +229,24 @@ async def rendered(endpoint: Endpoint, body: bytes) -> str:
     from aiohttp import ClientError, ClientSession, ClientTimeout
 
     request = canonical.loads(body)
-    found: str | None = None
+    root = endpoint.base_url.rstrip("/").removesuffix("/v1")
+    known = {key: request[key] for key in ("messages", "tools") if key in request}
     with suppress(ClientError, OSError, ValueError, TimeoutError, KeyError, TypeError):
         async with ClientSession(timeout=ClientTimeout(total=_PATIENCE)) as http:
             if endpoint.kind == "ollama":
-                found = await _ollama_template(http, endpoint.base_url, request)
-            elif endpoint.kind == "llama.cpp":
-                found = await _llama_cpp_template(http, _root(endpoint), request)
-            elif endpoint.kind == "vllm":
-                found = await _vllm_template(http, _root(endpoint), request)
-    if found is None:
-        raise NotFound(f"{endpoint.name} does not tell how it renders a prompt")
-    return found
+                debug = {**request, "stream": False, "_debug_render_only": True}
+                told = await _posted(http, f"{endpoint.base_url}/chat", debug)
+                return str(told["_debug_info"]["rendered_template"])
+            if endpoint.kind == "llama.cpp":
+                return str((await _posted(http, f"{root}/apply-template", known))["prompt"])
+            if endpoint.kind == "vllm":
+                asked = {**known, "model": request["model"], "add_generation_prompt": True, "return_token_strs": True}
+                return "".join((await _posted(http, f"{root}/tokenize", asked))["token_strs"])
+    raise NotFound(f"{endpoint.name} does not tell how it renders a prompt")
 
 
-def _root(endpoint: Endpoint) -> str:
-    return endpoint.base_url.rstrip("/").removesuffix("/v1")
-
-
-async def _posted(http: Any, url: str, value: Json) -> Json:
+async def _posted(http: ClientSession, url: str, value: Json) -> Json:
     data, headers = canonical.dumps(value), {"content-type": "application/json"}
     async with http.post(url, data=data, headers=headers, allow_redirects=False) as answer:
         answer.raise_for_status()
         return await json_of(answer)
-
-
-async def _ollama_template(http: Any, base: str, request: Json) -> str:
-    debug = {**request, "stream": False, "_debug_render_only": True}
-    answer = await _posted(http, f"{base}/chat", debug)
-    return str(answer["_debug_info"]["rendered_template"])
-
-
-async def _llama_cpp_template(http: Any, root: str, request: Json) -> str:
-    known = {key: request[key] for key in ("messages", "tools") if key in request}
-    return str((await _posted(http, f"{root}/apply-template", known))["prompt"])
-
-
-async def _vllm_template(http: Any, root: str, request: Json) -> str:
-    known = {key: request[key] for key in ("model", "messages", "tools") if key in request}
-    asked = {**known, "add_generation_prompt": True, "return_token_strs": True}
-    return "".join((await _posted(http, f"{root}/tokenize", asked))["token_strs"])

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +19,18 @@ SETTING: Final = "setting windows or models"
 """The source of a window that the user set, and of what of it is usable."""
 Counting = tuple[str, str, int, str, int]
 """A way of counting: encoding, image rule, tokens per page, tool rule, hidden envelope."""
+
+
+class Takes(NamedTuple):
+    """What a model's requests may hold: at their end an answer that is begun (`prefill`), at most `media` images and as
+    many pages of PDFs (facts §1)."""
+
+    prefill: bool = True
+    media: int = 600
+
+
+TAKES_ALL: Final = Takes()
+"""Of a model that is not known."""
 
 
 class ModelCard(Struct, frozen=True):
@@ -66,6 +78,11 @@ class ModelCard(Struct, frozen=True):
     doubt: Features = NOTHING
     noise: float = 10.0
     sources: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def takes(self) -> Takes:
+        """What a request of the model may hold."""
+        return Takes(self.prefill, 100 if self.window is not None and self.window <= 200_000 else TAKES_ALL.media)
 
     @property
     def image(self) -> ImageRule:

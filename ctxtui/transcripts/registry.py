@@ -47,7 +47,7 @@ SURE: Final = 0.99
 """A sniff of at least this much settles it: no later format is asked, nor its module imported."""
 
 
-def _lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
+def lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
     """The function `name` of a format's module, given `first` before its own arguments.
 
     A format costs nothing until a file is held against it: a first screen must not wait for a dozen readers.
@@ -56,7 +56,7 @@ def _lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
 
 
 def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
-    made = _lazy(module, name, *first)
+    made = lazy(module, name, *first)
 
     def open_(tree: Tree) -> Reader:
         # Imported here, as formats are: nothing of it is needed to tell them apart.
@@ -79,19 +79,19 @@ def _format(
 ) -> Format:
     return Format(
         name,
-        _lazy(module, "sniff"),
+        lazy(module, "sniff"),
         _opener(module, "reader"),
         companions,
         bare,
         bodies=bodies,
-        kin=_lazy(module, "kin") if strangers else None,
+        kin=lazy(module, "kin") if strangers else None,
         open_usage=_opener(module, "usage_reader") if usage else None,
     )
 
 
 def _bodies(name: str, dialect: str) -> Format:
     module, bare = "bodies.formats", "JSON bodies without any message"
-    return Format(name, _lazy(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
+    return Format(name, lazy(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
 
 
 FORMATS: Final[tuple[Format, ...]] = (

@@ -5,38 +5,31 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
-from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, ResumeTarget, Translation
-
-
-def _target(name: str, source: str, module: str, command: str, *, beside: bool = True, key: str = "") -> ResumeTarget:
-    def write(order: ResumeOrder) -> ResumedFile:
-        # A writer costs nothing until a file is wanted of it.
-        made: ResumedFile = import_module(f"ctxtui.transcripts.formats.{module}").resume(order)
-        return made
-
-    return ResumeTarget(name, source, write, command, beside, key)
-
+from ctxtui.transcripts.kit.resume import ResumeTarget, Translation
+from ctxtui.transcripts.registry import lazy
 
 TARGETS: Final[dict[str, ResumeTarget]] = {
     target.name: target
     for target in (
-        _target("claude-code", "claude code", "claude_code.resume", "claude --resume {id}", key="l"),
-        _target("codex", "codex", "codex.resume", "codex resume {id}", key="x"),
-        _target(
+        ResumeTarget(
+            "claude-code", "claude code", lazy("claude_code.resume", "resume"), "claude --resume {id}", key="l"
+        ),
+        ResumeTarget("codex", "codex", lazy("codex.resume", "resume"), "codex resume {id}", key="x"),
+        ResumeTarget(
             "opencode",
             "opencode",
-            "opencode.resume",
+            lazy("opencode.resume", "resume"),
             "opencode import {file} && opencode --session {id}",
             beside=False,
         ),
-        _target(
+        ResumeTarget(
             "aider",
             "aider",
-            "aider.resume",
+            lazy("aider.resume", "resume"),
             "aider --restore-chat-history --chat-history-file {file}",
             beside=False,
         ),
-        _target("pi", "pi", "pi.resume", "pi --session {file}", beside=False),
+        ResumeTarget("pi", "pi", lazy("pi.resume", "resume"), "pi --session {file}", beside=False),
     )
 }
 """By the name of the form."""

@@ -5,7 +5,7 @@ The payload holds the rule, not the outcome, so that the same rule applied to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -205,6 +205,9 @@ def _hoist(block: Block, given: Given) -> Block | None:
     return with_words(block, rest) if rest.strip() else None
 
 
+DOCUMENTS: Final = frozenset({"document"})
+
+
 def _strip(block: Block, given: Given) -> Block | None:
     what = given.get("what")
     if block.kind in THINKING and what in (None, "thinking", REFUSED_CHARACTERS):
@@ -214,13 +217,15 @@ def _strip(block: Block, given: Given) -> Block | None:
         return block if (cleaned := _cleaned(value)) == value else blocks.make(block.kind, cleaned)
     if what == TOOL_REFERENCES:
         return _without_references(block, given.get("name"))
+    if what == "documents" and is_result(block.kind) and isinstance(given.get("parts"), list):
+        return _emptied(block, given["parts"], DOCUMENTS)
     if what in (None, "images"):
         if block.kind in IMAGES:
             return None
         if is_result(block.kind):
             parts = given.get("parts")
             return (
-                _emptied(block, parts)
+                _emptied(block, parts, IMAGES)
                 if isinstance(parts, list)
                 else _left_out(block, lambda kind: str(kind) in IMAGES, "image")
             )
@@ -263,13 +268,15 @@ def _parts(block: Block) -> tuple[str, dict[str, Json], list[Json] | None]:
     return key, value, content if isinstance(content, list) else None
 
 
-def _emptied(block: Block, parts: list[Json]) -> Block:
-    """A result with a line in the place of the images at `parts`, so that its other parts stay where they are."""
+def _emptied(block: Block, parts: list[Json], kinds: Collection[str]) -> Block:
+    """A result with a line in the place of the images or documents (`kinds`) at `parts`, so that its other parts stay
+    where they are."""
     key, value, content = _parts(block)
-    note = {"type": "input_text" if key == "output" else "text", "text": "[image removed]"}
+    said = "[image removed]" if kinds is IMAGES else "[document removed]"
+    note = {"type": "input_text" if key == "output" else "text", "text": said}
     gone = {n for n in parts if isinstance(n, int)}
     made = [
-        note if n in gone and isinstance(p, dict) and str(p.get("type")) in IMAGES else p
+        note if n in gone and isinstance(p, dict) and str(p.get("type")) in kinds else p
         for n, p in enumerate(content or ())
     ]
     return block if content is None or made == content else blocks.make(block.kind, {**value, key: made})

@@ -1,4 +1,4 @@
-"""Images: how many, how large, and whether their bytes are what they say (facts §1, §4)."""
+"""Images and PDFs: how many, how large, and whether their bytes are what they say (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import IMAGES, Violation, listed
-from ctxtui.tokens.image import image_size
-
-MAX_IMAGES: Final = 600
-"""Images in one request."""
+from ctxtui.curation.legality.violation import DOCUMENTS, IMAGES, Violation, listed
+from ctxtui.tokens.image import image_size, pdf_pages
 
 MANY_IMAGES: Final = 20
 """Up to so many images, each may have `MAX_PIXELS` on its longer side; with more, `MAX_PIXELS_OF_MANY`."""
@@ -21,33 +18,57 @@ MAX_PIXELS_OF_MANY: Final = 2000
 MAX_BASE64_CHARACTERS: Final = 10 * 1024 * 1024
 """Base64 characters of one image."""
 
+PDF: Final = "application/pdf"
+NO_BASE64: Final = "the document is no base64"
 _TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
-def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the images of an Anthropic `body`, those inside results and documents too."""
-    found = [
-        one for n, message in enumerate(listed(body.get("messages"))) for one in _images_in(message, f"$.messages[{n}]")
-    ]
-    if len(found) > MAX_IMAGES:
-        yield Violation("$.messages", f"{len(found)} images, the most is {MAX_IMAGES}", IMAGES)
+def anthropic(body: dict[str, Json], most: int) -> Iterator[Violation]:
+    """Check the images and PDFs of an Anthropic `body`, which may hold `most` images and as many pages, those inside
+    results and documents too."""
+    messages = [(message, f"$.messages[{n}]") for n, message in enumerate(listed(body.get("messages")))]
+    yield from _documents([one for at in messages for one in _media_in(*at, "document")], most)
+    found = [one for at in messages for one in _media_in(*at, "image")]
+    if len(found) > most:
+        yield Violation("$.messages", f"{len(found)} images, the most is {most}", IMAGES)
     for path, image in found:
         source = image.get("source")
         if isinstance(source, dict) and source.get("type") == "base64" and (wrong := _fault(source, len(found))):
             yield Violation(path, wrong, IMAGES)
 
 
-def _images_in(value: Json, path: str) -> Iterator[tuple[str, dict[str, Json]]]:
-    """The images of a message or block and what it holds, with their paths."""
+def _documents(found: list[tuple[str, dict[str, Json]]], most: int) -> Iterator[Violation]:
+    """Check PDFs: each by itself, and how many pages they have together."""
+    pages = 0
+    for path, document in found:
+        source = document.get("source")
+        if not isinstance(source, dict) or source.get("type") != "base64":
+            continue
+        kind, data = source.get("media_type"), source.get("data")
+        paper = _decoded(data) if isinstance(data, str) else None
+        if kind != PDF:
+            yield Violation(path, f"no document of a known type: {kind!r}", DOCUMENTS)
+        elif not data:
+            yield Violation(path, "the document is empty", DOCUMENTS)
+        elif paper is None or not paper.startswith(b"%PDF-"):
+            yield Violation(path, "the document is no PDF" if paper is not None else NO_BASE64, DOCUMENTS)
+        else:
+            pages += pdf_pages(paper)
+    if pages > most:
+        yield Violation("$.messages", f"{pages:,} pages of PDF, the most is {most}", DOCUMENTS)
+
+
+def _media_in(value: Json, path: str, kind: str) -> Iterator[tuple[str, dict[str, Json]]]:
+    """The images or documents (`kind`) of a message or block and what it holds, with their paths."""
     if not isinstance(value, dict):
         return
-    if value.get("type") == "image":
+    if value.get("type") == kind:
         yield path, value
     for key, content in (("content", value.get("content")), ("source", value.get("source"))):
         if isinstance(content, dict):
-            yield from _images_in(content, f"{path}.{key}")
+            yield from _media_in(content, f"{path}.{key}", kind)
         for n, part in enumerate(listed(content)):
-            yield from _images_in(part, f"{path}.{key}[{n}]")
+            yield from _media_in(part, f"{path}.{key}[{n}]", kind)
 
 
 def _fault(source: dict[str, Json], count: int) -> str:

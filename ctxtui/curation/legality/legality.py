@@ -14,6 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.block_text import clean
 from ctxtui.curation.legality import anthropic, encrypted, images, markers, openai, tools
 from ctxtui.curation.legality.violation import CHARACTERS, SIZE, Violation
+from ctxtui.tokens.models import TAKES_ALL, Takes
 
 _NUL: Final = "\x00"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -45,7 +46,6 @@ _Check = Callable[[dict[str, Json]], Iterator[Violation]]
 _CHECKS: Final[dict[str, tuple[_Check, ...]]] = {
     "anthropic": (
         anthropic.violations,
-        images.anthropic,
         encrypted.anthropic,
         tools.anthropic,
         markers.anthropic,
@@ -68,11 +68,10 @@ MOST_BYTES: Final = {"anthropic": 32_000_000}
 """The largest request, where one is known (facts §1)."""
 
 
-def check(dialect: str, body: bytes | Json, *, prefill: bool = True) -> list[Violation]:
+def check(dialect: str, body: bytes | Json, *, takes: Takes = TAKES_ALL) -> list[Violation]:
     """What `dialect` would refuse in `body` (JSON bytes, or its value): pairs of call and answer, roles, the first and
     the last message, empty or invalid text, thinking, compaction, images, cache markers, names of tools. Empty where
-    nothing is wrong. `prefill` says that the model takes a conversation that ends with the assistant's message.
-    Raises `KeyError` for an unknown dialect."""
+    nothing is wrong. `takes` says what requests of the model may hold. Raises `KeyError` for an unknown dialect."""
     find = _CHECKS[dialect]
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
@@ -83,7 +82,9 @@ def check(dialect: str, body: bytes | Json, *, prefill: bool = True) -> list[Vio
     if not isinstance(value, dict):
         return [Violation("$", "the body must be an object")]
     found = [violation for one in find for violation in one(value)]
-    if not prefill and dialect == "anthropic":
+    if dialect == "anthropic":
+        found += images.anthropic(value, takes.media)
+    if not takes.prefill and dialect == "anthropic":
         found += anthropic.prefilled(value)
     most = MOST_BYTES.get(dialect)
     if most and isinstance(body, bytes) and len(body) > most:

@@ -28,6 +28,7 @@ _SAYS: Final = (
     (r"role .?system", violation.SYSTEM),
     (r"prompt is too long|maximum context length|context_length_exceeded|context window", TOO_LONG),
     (r"request_too_large|exceeds the maximum (?:size|allowed number of bytes)", TOO_LONG),
+    (r"pdf", violation.DOCUMENTS),
     (r"image.{0,60}(?:exceed|dimension|size|support|invalid|process|not match)|process image|pixels", violation.IMAGES),
     (r"invalid .{0,60}image_url|base64-encoded", violation.IMAGES),
     (r"tool.?reference", violation.REFERENCE),

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
+from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE, Block
+from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REPAIR, Edit, make
 from ctxtui.core.edit_kinds import BREAKPOINT, DROP, NOTE, REPLACE, STRIP
 from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Edge
@@ -19,8 +20,9 @@ from ctxtui.curation.context import ASSISTANT, OPAQUE, THINKING, Context, is_cal
 from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.tools import referred
-from ctxtui.curation.legality.violation import PlacedViolation
+from ctxtui.curation.legality.violation import PlacedViolation, listed
 from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
+from ctxtui.tokens.models import TAKES_ALL, Takes
 from ctxtui.wire.cache_markers import with_markers
 from ctxtui.wire.grammar import MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.registry import DIALECTS, encode
@@ -34,7 +36,7 @@ _PARAMS: Final = ("tool_choice", "thinking")
 _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
 
 
-def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:
+def faults(applied: Applied, *, takes: Takes = TAKES_ALL) -> list[PlacedViolation]:
     """What the provider would refuse in the context under its edits, message for message as it was recorded."""
     dialect = applied.context.dialect
     leaving = zip(applied.edges, applied.items, strict=True)
@@ -45,7 +47,7 @@ def faults(applied: Applied, *, prefill: bool = True) -> list[PlacedViolation]:
     value = canonical.loads(encode(_marked(plain, applied, [edge for edge, _ in marked])))
     if isinstance(value, dict):
         value |= {key: given for key in _PARAMS if (given := applied.context.params.get(key)) is not None}
-    found = [v for v in check(dialect, value, prefill=prefill) if not v.message.startswith("at least one")]
+    found = [v for v in check(dialect, value, takes=takes) if not v.message.startswith("at least one")]
     places = _places(applied, kept)
     return [PlacedViolation(one, _position(one.path, places, applied.context)) for one in found]
 
@@ -118,13 +120,13 @@ def repair(
     rules: ProviderRules,
     log: Sequence[Edit] = (),
     *,
-    prefill: bool = True,
+    takes: Takes = TAKES_ALL,
     told: Sequence[PlacedViolation] = (),
 ) -> Mended:
     """Mends for what the provider would refuse in `context` under `log`, and for the faults that it has `told`."""
     made: list[Edit] = []
     first: list[PlacedViolation] = list(told)
-    here = faults(apply(context, log, rules), prefill=prefill)
+    here = faults(apply(context, log, rules), takes=takes)
     for fault in told:
         # What is seen to break the rule that an error tells of is what it is about.
         if any(f.violation.rule == fault.violation.rule for f in here):
@@ -132,7 +134,7 @@ def repair(
         made += [edit for edit in _mend(apply(context, log, rules), fault) if edit.id not in {e.id for e in made}]
     for number in range(ROUNDS):
         applied = apply(context, [*log, *made], rules)
-        found = faults(applied, prefill=prefill)
+        found = faults(applied, takes=takes)
         first += found if number == 0 else []
         known = {edit.id for edit in made}
         mends = [edit for fault in found for edit in _mend(applied, fault)]
@@ -140,7 +142,7 @@ def repair(
         if not more:
             return Mended(tuple(made), tuple(first), tuple(found))
         made += more.values()
-    return Mended(tuple(made), tuple(first), tuple(faults(apply(context, [*log, *made], rules), prefill=prefill)))
+    return Mended(tuple(made), tuple(first), tuple(faults(apply(context, [*log, *made], rules), takes=takes)))
 
 
 def _not_both(mends: Sequence[Edit]) -> Iterator[Edit]:
@@ -290,6 +292,29 @@ def _images(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
             yield _edit(context, STRIP, [p], what="images")
 
 
+def _documents(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
+    """The document that is wrong; of too many pages the oldest document."""
+    context, position = applied.context, fault.position
+    inside = _PART.search(fault.violation.path)
+    held = [p for p in range(len(context)) if b'"document"' in context.items[p].block.body and p not in applied.changes]
+    if position >= 0 and inside is not None and is_result(context.items[position].block.kind):
+        yield _edit(context, STRIP, [position], what="documents", parts=[int(inside[1])])
+        return
+    for p in [position] if position in held else held[:1]:
+        parts = _documents_in(context.items[p].block)
+        if is_result(context.items[p].block.kind):
+            yield _edit(context, STRIP, [p], what="documents", parts=parts[:1])
+        else:
+            yield _edit(context, DROP, [p])
+
+
+def _documents_in(block: Block) -> list[Json]:
+    """Which parts of a result are documents."""
+    value = block.value()
+    parts = value.get("content") if isinstance(value, dict) else None
+    return [n for n, part in enumerate(listed(parts)) if isinstance(part, dict) and part.get("type") == "document"]
+
+
 def _references(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     """References to the tool that a fault names."""
     context, held = applied.context, dict[str, list[int]]()
@@ -329,6 +354,7 @@ _MENDS: Final[dict[str, Callable[[Applied, PlacedViolation], Iterator[Edit]]]] =
     violation.TEXT: _text,
     violation.CHARACTERS: _characters,
     violation.IMAGES: _images,
+    violation.DOCUMENTS: _documents,
     violation.ERROR: _error,
     violation.REASONING: _drop,
     violation.ENCRYPTED: _drop,

@@ -448,6 +448,8 @@ def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
         yield refusal_at(path, told, "image size")
     elif kind == "image":
         yield from _image(data, str(media_type), path)
+    elif not (_decoded(data) or b"").startswith(b"%PDF-"):
+        yield refusal_at((*path, "data"), "The PDF specified was not valid.", "document unreadable")
 
 
 def _image(data: str, media_type: str, path: Path) -> Iterator[Refusal]:

@@ -4,7 +4,7 @@ resends."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -79,19 +79,14 @@ def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curate
     done = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held)
     if not applied.touched and not applied.marks and not applied.refused:
         return Curated(None, Proof((), asleep, tuple(held.items())))
-    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, prefill=card.prefill)
+    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.takes)
     # What the client itself gets wrong is its own business, as long as no edit adds to it.
-    before = {one.message for one in _violations(dialect, body, card.prefill)}
+    before = {one.message for one in check(dialect, body, takes=card.takes)}
     added = [one for one in made.violations if one.message not in before]
     if added:
         return Curated(None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}"))
     by = sorted({edit.author for edit in edits if edit.id in done})
     return Curated(made.body, Proof(done, asleep, tuple(held.items()), tuple(by)))
-
-
-def _violations(dialect: str, body: bytes, prefill: bool) -> Iterable:  # type: ignore[type-arg]
-
-    return check(dialect, body, prefill=prefill)
 
 
 def _refusal(edits: Sequence[Edit], why: str) -> Proof:

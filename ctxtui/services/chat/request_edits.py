@@ -65,7 +65,13 @@ class Edited(Struct, eq=False):
             return None
         applied = apply(self.context, overlay.applied, rules_for(skeleton.dialect, self.card))
         model = str(params.get("model", ""))
-        made = outgoing(applied, skeleton, dialect=skeleton.dialect, model=model, prefill=self.card.prefill)
+        made = outgoing(
+            applied,
+            skeleton,
+            dialect=skeleton.dialect,
+            model=model,
+            takes=self.card.takes,
+        )
         if made.violations:
             first = made.violations[0]
             raise RequestRefused(f"the edits leave what {model} refuses: {first.message}", place=first.path)

@@ -112,7 +112,7 @@ def curated(
         chosen=chosen,
         context=context,
         applied=applied,
-        prefill=card.prefill,
+        takes=card.takes,
         after=after,
         size=tag.after + tag.under.back,
         count=sizes.of,

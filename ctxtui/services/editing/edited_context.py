@@ -24,6 +24,7 @@ from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, out
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
 from ctxtui.services.recordings.open import content
+from ctxtui.tokens.models import Takes
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
@@ -41,13 +42,13 @@ FORMS: Final = (*BODIES, OWN, *RESUMED)
 @dataclass(frozen=True, kw_only=True)
 class Ready:
     """One context under edits: `chosen` is the call it belongs to, `after` says that it is the context behind that
-    call's answer, `prefill` that its model goes on with an answer that is begun."""
+    call's answer, `takes` what its model's requests may hold."""
 
     session: Session
     chosen: ChosenCall
     context: Context
     applied: Applied
-    prefill: bool
+    takes: Takes
     after: bool = False
     size: int | None = None
     """Tokens of the context under the edits as the next request would begin with it; None where it is not known."""
@@ -163,8 +164,9 @@ def body(ready: Ready, form: str = "") -> Outgoing:
     call = ready.chosen.call
     model = call.model or ready.session.model
     dialect = (form or ready.form).replace("-", "_")
+    takes = ready.takes._replace(prefill=ready.takes.prefill or ready.after)
     spelled = skeleton_of(ready.session.tree, call, ready.context.head)
-    return outgoing(ready.applied, spelled, dialect=dialect, model=model, prefill=ready.prefill or ready.after)
+    return outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
 
 
 def own(ready: Ready) -> bytes:

@@ -11,10 +11,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import file_head, plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, obj, objects, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import json_reader
 
 NAME: Final = "continue cli"
@@ -44,10 +44,10 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
         message = obj(item.get("message"))
         role = word(message.get("role"))
         if summary := word(item.get("conversationSummary")):
-            head = tree.extend(ROOT, spoken("assistant", plain_messages.text(summary)))
+            head = tree.extend(ROOT, spoken("assistant", messages.text(summary)))
             dialogue.restart(EpochStart.COMPACTION, head=head)
         elif role == "thinking":
-            thoughts.append(plain_messages.thinking(word(message.get("content")), message.get("signature")))
+            thoughts.append(messages.thinking(word(message.get("content")), message.get("signature")))
         elif role == "assistant":
             reports.append(message.get("usage"))
             call = Call("", "", model=word(at(message, "usage", "model")), usage=usage(message.get("usage")))
@@ -58,7 +58,7 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
             dialogue.say(spoken("user", *results) if results else [])
             thoughts = []
         else:
-            held = [plain_messages.text(one.get("content")) for one in objects(item.get("contextItems"))]
+            held = [messages.text(one.get("content")) for one in objects(item.get("contextItems"))]
             dialogue.say(spoken(role or "user", *held, *_parts(message.get("content"))))
     yield dialogue.tip()
     rest = _beyond(session.get("usage"), reports)
@@ -76,7 +76,7 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
 
 def _parts(content: Json) -> list[Json]:
     if isinstance(content, str):
-        return [plain_messages.text(content)] if content else []
+        return [messages.text(content)] if content else []
     return [
         {"type": "image_url", "image_url": part["imageUrl"]} if "imageUrl" in part else part
         for part in objects(content)
@@ -85,9 +85,7 @@ def _parts(content: Json) -> list[Json]:
 
 def _calls(message: dict[str, Json]) -> list[Json]:
     return [
-        plain_messages.tool_use(
-            call.get("id"), at(call, "function", "name"), _given(word(at(call, "function", "arguments")))
-        )
+        messages.tool_use(call.get("id"), at(call, "function", "name"), _given(word(at(call, "function", "arguments"))))
         for call in objects(message.get("toolCalls"))
     ]
 
@@ -101,7 +99,7 @@ def _given(arguments: str) -> Json:
 
 def _result(state: dict[str, Json]) -> Json:
     words = "\n".join(word(one.get("content")) for one in objects(state.get("output")))
-    return plain_messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
+    return messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
 
 
 def _is_apart(report: Json) -> bool:

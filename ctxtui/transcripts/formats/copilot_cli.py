@@ -13,10 +13,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage, less
-from ctxtui.transcripts.kit import file_head, plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, covered, in_all
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, shrunk, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.tasks import words
@@ -197,12 +197,10 @@ class _Copilot:
         yield from events
         said: list[Json] = []
         if data.get("reasoningText") or data.get("reasoningOpaque"):
-            said.append(plain_messages.thinking(word(data.get("reasoningText")), data.get("reasoningOpaque")))
+            said.append(messages.thinking(word(data.get("reasoningText")), data.get("reasoningOpaque")))
         said += [data["content"]] if word(data.get("content")) else []
         for request in objects(data.get("toolRequests")):
-            said.append(
-                plain_messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments"))
-            )
+            said.append(messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments")))
         items = spoken("assistant", *said)
         id_ = word(data.get("apiCallId"))
         extra: dict[str, Json] = {key: data[key] for key in _BESIDE if key in data}
@@ -237,8 +235,8 @@ class _Copilot:
         yield from events
         failed = data.get("success") is False
         content = at(data, "error", "message") if failed else at(data, "result", "content")
-        result = plain_messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
-        thread.say(plain_messages.results(thread.dialogue, [result]))
+        result = messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
+        thread.say(messages.results(thread.dialogue, [result]))
 
     def _used(self, data: dict[str, Json]) -> Iterator[Event]:
         """Figures of one call, where a version writes them."""

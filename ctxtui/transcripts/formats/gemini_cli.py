@@ -13,11 +13,11 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen, Described, Event, Happened
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import file_head, plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, KeyedMessages
 from ctxtui.transcripts.kit.fields import at, count, moment, obj, objects, one_line, word
 from ctxtui.transcripts.kit.http_exchange import google
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
 
@@ -155,12 +155,12 @@ def _answers(part: Json) -> str:
 def _said(message: dict[str, Json]) -> list[Item]:
     """What the model said: thoughts, words, calls."""
     thoughts = [
-        plain_messages.thinking(f"**{word(thought.get('subject'))}**\n{word(thought.get('description'))}")
+        messages.thinking(f"**{word(thought.get('subject'))}**\n{word(thought.get('description'))}")
         for thought in objects(message.get("thoughts"))
     ]
     words = [part for part in google.parts(message.get("content")) if part != ""]
     calls = [
-        plain_messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
+        messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
         for call in objects(message.get("toolCalls"))
     ]
     return spoken("model", *thoughts, *words, *calls)
@@ -171,7 +171,7 @@ def _results(call: dict[str, Json]) -> list[Json]:
     found: list[Json] = []
     result = call.get("result")
     for part in google.parts(result):
-        typed = part if isinstance(part, dict) else plain_messages.tool_result(call.get("id"), part)
+        typed = part if isinstance(part, dict) else messages.tool_result(call.get("id"), part)
         found.append(typed)
     return found
 

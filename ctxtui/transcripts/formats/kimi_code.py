@@ -14,10 +14,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import file_head, plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import FoundObject
 
@@ -107,7 +107,7 @@ class _Agent:
     def _compact(self, value: dict[str, Json]) -> None:
         """Put a summary behind the user's messages that the client kept; in older files, before the latest messages."""
         words = word(value.get("contextSummary")) or word(value.get("summary"))
-        summary = spoken("user", plain_messages.text(words), mark=_SUMMARY)
+        summary = spoken("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
             said = [message for message in self._messages if _is_of_user(message)]
             first = count(value.get("keptHeadUserMessageCount"))
@@ -134,7 +134,7 @@ class _Agent:
     def _tell_results(self) -> None:
         """Put the tools' results into the context: each is a message of the client's count."""
         for result in self._results:
-            items = plain_messages.results(self.dialogue, [result])
+            items = messages.results(self.dialogue, [result])
             self._messages.append(items)
             self.dialogue.say(items)
         self._results = []
@@ -148,9 +148,7 @@ class _Agent:
             case "content.part":
                 self._said.append(_part(obj(event.get("part"))))
             case "tool.call":
-                self._said.append(
-                    plain_messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args"))
-                )
+                self._said.append(messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args")))
             case "tool.result":
                 self._results.append(_result(event.get("toolCallId"), obj(event.get("result"))))
                 if not self._in_step:
@@ -248,9 +246,9 @@ def _message(message: dict[str, Json]) -> list[Item]:
     parts = [_part(part) for part in objects(message.get("content"))]
     for call in objects(message.get("toolCalls")):
         inner = obj(call.get("function")) or call
-        parts.append(plain_messages.tool_use(call.get("id"), inner.get("name"), inner.get("arguments")))
+        parts.append(messages.tool_use(call.get("id"), inner.get("name"), inner.get("arguments")))
     if message.get("role") == "tool":
-        parts = [plain_messages.tool_result(message.get("toolCallId"), parts)]
+        parts = [messages.tool_result(message.get("toolCallId"), parts)]
         return spoken("user", *parts)
     origin = obj(message.get("origin"))
     own = word(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
@@ -258,20 +256,20 @@ def _message(message: dict[str, Json]) -> list[Item]:
 
 
 def _is_of_user(message: list[Item]) -> bool:
-    return message[0].place == Place("messages", "user") and message[-1].block.kind != plain_messages.RESULT
+    return message[0].place == Place("messages", "user") and message[-1].block.kind != messages.RESULT
 
 
 def _result(id_: Json, result: dict[str, Json]) -> dict[str, Json]:
     """A tool's result with the client's note, as both are sent."""
     output, note = result.get("output"), word(result.get("note"))
     if note:
-        output = f"{output}\n{note}" if isinstance(output, str) else [*listed(output), plain_messages.text(note)]
-    return plain_messages.tool_result(id_, output, error=result.get("isError") is True)
+        output = f"{output}\n{note}" if isinstance(output, str) else [*listed(output), messages.text(note)]
+    return messages.tool_result(id_, output, error=result.get("isError") is True)
 
 
 def _part(part: dict[str, Json]) -> Json:
     if part.get("type") == "think":
-        return plain_messages.thinking(word(part.get("think")), part.get("encrypted"))
+        return messages.thinking(word(part.get("think")), part.get("encrypted"))
     return part
 
 

@@ -14,10 +14,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
 
 
@@ -44,7 +44,7 @@ def attachment(row: Row) -> dict[str, Json]:
     """A picture or document that was sent along; what was named by path or address only stays so."""
     mime, data = word(row.get("type")), at(row.get("content"), "base64")
     if mime.startswith("image/") and isinstance(data, str):
-        return plain_messages.image(mime, data)
+        return messages.image(mime, data)
     source: dict[str, Json] = {"type": "base64", "media_type": mime, "data": data}
     if not isinstance(data, str):
         source = {key: row[key] for key in ("url", "path") if row.get(key)}
@@ -165,23 +165,23 @@ class MessageStore:
         name = row.get("tool_name") or payload.get("name")
         match row.get("type"):
             case "text":
-                return {**_rest(payload), **plain_messages.text(text)}
+                return {**_rest(payload), **messages.text(text)}
             case "reasoning":
                 if not text and payload.get("redacted") is True:
                     # A mark that the model thought, of which nobody kept or sends a word.
                     return {**_rest(payload), "type": "reasoning", "summary": []}
                 signature = at(payload, "provider_metadata", "anthropic", "signature")
-                return {**_rest(payload), **plain_messages.thinking(text, signature)}
+                return {**_rest(payload), **messages.thinking(text, signature)}
             case "tool_call":
                 given = payload.get("arguments", payload.get("input", {}))
-                return {**_rest(payload), **plain_messages.tool_use(id_, name, given)}
+                return {**_rest(payload), **messages.tool_use(id_, name, given)}
             case "tool_result":
                 output = payload.get("output", row.get("text"))
                 files = [self._file(one) for one in objects(payload.get("attachments"))]
                 told = output if output is not None else ""
-                content = [plain_messages.text(told), *files] if files else told
+                content = [messages.text(told), *files] if files else told
                 failed = bool(payload.get("exception"))
-                return {**_rest(payload), **plain_messages.tool_result(id_, content, failed, name=name)}
+                return {**_rest(payload), **messages.tool_result(id_, content, failed, name=name)}
             case "attachment":
                 return {**_rest(payload), **self._file(obj(payload.get("attachment")))}
         return {**payload, "type": word(row.get("type")) or "part", **({"text": text} if text else {})}
@@ -228,7 +228,7 @@ class Responses:
             system = "\n\n".join(filter(None, [*self._texts("system_fragments", id_), word(row.get("system"))]))
             dialogue.say(spoken("system", system) if system else [])
         results = [
-            plain_messages.tool_result(r.get("tool_call_id"), word(r.get("output")), bool(r.get("exception")))
+            messages.tool_result(r.get("tool_call_id"), word(r.get("output")), bool(r.get("exception")))
             for r in self._results.get(id_, [])
         ]
         dialogue.say(spoken("user", *results) if results else [])
@@ -238,10 +238,10 @@ class Responses:
         asked = [*([prompt] if prompt else []), *files]
         dialogue.say(spoken("user", *asked) if asked else [])
         calls = [
-            plain_messages.tool_use(r.get("tool_call_id"), r.get("name"), decoded(r.get("arguments")))
+            messages.tool_use(r.get("tool_call_id"), r.get("name"), decoded(r.get("arguments")))
             for r in self._calls.get(id_, [])
         ]
-        thought = [plain_messages.thinking(word(row["reasoning"]))] if word(row.get("reasoning")) else []
+        thought = [messages.thinking(word(row["reasoning"]))] if word(row.get("reasoning")) else []
         said = [word(row["response"])] if word(row.get("response")) else []
         yield dialogue.answer(spoken("assistant", *thought, *said, *calls), call(row))
 

@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Described, Event, Outcome
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import at, listed, moment, money, obj, objects, word
 from ctxtui.transcripts.kit.readers import json_reader
@@ -70,7 +70,7 @@ def _say(dialogue: Dialogue, message: Json, model: str, path: str) -> Iterator[E
         call = _call({"extra": {**obj(message.get("extra")), "response": message}}, model)
         yield dialogue.answer(openai_responses.decode_response(message).items, call)
         return
-    yield from chat_messages.say(dialogue, message, lambda said: _call(said, model), path)
+    yield from messages.say(dialogue, message, lambda said: _call(said, model), path)
 
 
 def _call(message: dict[str, Json], model: str) -> Call:

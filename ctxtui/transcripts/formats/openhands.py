@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
 from ctxtui.transcripts.kit.readers import LinesReader
@@ -98,9 +98,9 @@ class Events:
         elif kind == "ActionEvent" or (kind == "MessageEvent" and value.get("source") == "agent"):
             yield from self._answered(kind, value, found)
         elif kind == "MessageEvent":
-            self._say(value, chat_messages.items(obj(value.get("llm_message"))))
+            self._say(value, messages.items(obj(value.get("llm_message"))))
         elif kind in _RESULTS:
-            self._say(value, chat_messages.items(_result(value)))
+            self._say(value, messages.items(_result(value)))
         elif kind == "ConversationStateUpdateEvent":
             yield from self._state(value, found)
         elif kind in ("Condensation", "CondensationEvent"):
@@ -121,7 +121,7 @@ class Events:
 
     def _answered(self, kind: str, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         message = obj(value.get("llm_message")) if kind == "MessageEvent" else _action(value)
-        items = chat_messages.items(message)
+        items = messages.items(message)
         response = word(value.get("llm_response_id"))
         if response and response == self._response:
             # One answer with several calls is one event for each of them.
@@ -168,7 +168,7 @@ class Events:
         summary = word(value.get("summary"))
         if summary:
             at_ = min(count(value.get("summary_offset")), len(kept))
-            kept.insert(at_, (word(value.get("id")), chat_messages.spoken("user", summary, mark="summary")))
+            kept.insert(at_, (word(value.get("id")), messages.spoken("user", summary, mark="summary")))
         self._said = kept
         self._dialogue.restart(EpochStart.COMPACTION, shrunk(0, 0, NAME))
         for _, items in kept:
@@ -179,7 +179,7 @@ def _system(value: dict[str, Json]) -> list[Item]:
     prompt = obj(value.get("system_prompt"))
     made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(value.get("tools"))]
     dynamic = obj(value.get("dynamic_context"))
-    return [*made, *chat_messages.items({"role": "system", "content": [_bare(p) for p in (prompt, dynamic) if p]})]
+    return [*made, *messages.items({"role": "system", "content": [_bare(p) for p in (prompt, dynamic) if p]})]
 
 
 def _bare(part: Json) -> Json:

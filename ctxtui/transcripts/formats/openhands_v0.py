@@ -19,7 +19,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
 from ctxtui.transcripts.kit.readers import lines_reader
@@ -92,7 +92,7 @@ class _Events:
         if id_ in self._answered:
             return
         self._answered.add(id_)
-        items = chat_messages.items(obj(at(response, "choices", 0, "message")))
+        items = messages.items(obj(at(response, "choices", 0, "message")))
         self._said[-1].append((value.get("id"), items))
         known = Call(
             id_,
@@ -118,14 +118,14 @@ class _Events:
         metadata = obj(value.get("tool_call_metadata"))
         if metadata:
             told = {"role": "tool", "content": _content(value), "name": metadata.get("function_name")}
-            self._say(value, chat_messages.items({**told, "tool_call_id": metadata.get("tool_call_id")}))
+            self._say(value, messages.items({**told, "tool_call_id": metadata.get("tool_call_id")}))
         elif observation == "recall":
             recalled = "\n\n".join(_recalled(obj(value.get("extras"))))
             if recalled:
-                self._say(value, chat_messages.spoken("user", recalled, mark="meta"))
+                self._say(value, messages.spoken("user", recalled, mark="meta"))
         elif observation not in _SILENT:
             said = _content(value)
-            self._say(value, chat_messages.spoken("user", said if isinstance(said, str) else "", mark="meta"))
+            self._say(value, messages.spoken("user", said if isinstance(said, str) else "", mark="meta"))
 
     def _message(self, value: dict[str, Json], args: dict[str, Json], found: FoundObject) -> Iterator[Event]:
         said = word(args.get("content")) or word(args.get("final_thought")) or word(args.get("thought"))
@@ -133,9 +133,9 @@ class _Events:
             pictures: list[Json] = [
                 {"type": "image_url", "image_url": {"url": url}} for url in listed(args.get("image_urls"))
             ]
-            self._say(value, chat_messages.spoken("user", said, *pictures))
+            self._say(value, messages.spoken("user", said, *pictures))
             return
-        items = chat_messages.spoken("assistant", said)
+        items = messages.spoken("assistant", said)
         self._said[-1].append((value.get("id"), items))
         usage = self._usage(_last_usage(value), value)
         ended, span = moment(value.get("timestamp")), (found.start, found.end)
@@ -157,7 +157,7 @@ class _Events:
         summary = word(args.get("summary"))
         if summary:
             at_ = min(count(args.get("summary_offset")), len(kept))
-            kept.insert(at_, (value.get("id"), chat_messages.spoken("user", summary, mark="summary")))
+            kept.insert(at_, (value.get("id"), messages.spoken("user", summary, mark="summary")))
         self._said[-1] = kept
         self._here.restart(EpochStart.COMPACTION, shrunk(0, 0, NAME))
         for _, items in kept:
@@ -166,7 +166,7 @@ class _Events:
 
 def _system(args: dict[str, Json]) -> list[Item]:
     made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in objects(args.get("tools"))]
-    return [*made, *chat_messages.items({"role": "system", "content": args.get("content")})]
+    return [*made, *messages.items({"role": "system", "content": args.get("content")})]
 
 
 def _content(value: dict[str, Json]) -> Json:

@@ -13,10 +13,10 @@ from ctxtui.core.session import MAIN, Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import at, count, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange import google
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
 

@@ -13,9 +13,9 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outc
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import count, moment, money, obj, one_line, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.tasks import words

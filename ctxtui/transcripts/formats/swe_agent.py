@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Outcome
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, money, obj, objects, word
 from ctxtui.transcripts.kit.readers import json_reader
@@ -46,10 +46,10 @@ def take(value: Json, tree: Tree) -> Iterator[Event]:
         yield from _steps(dialogue, steps, model)
     else:
         history = [_message(message) for message in listed(whole.get("history"))]
-        yield from chat_messages.converse(dialogue, history, lambda message: _call(message, model), "$.history")
+        yield from messages.converse(dialogue, history, lambda message: _call(message, model), "$.history")
         if len(steps) == dialogue.calls + 1:
             # The last answer ended the run before it came into the history.
-            yield dialogue.answer(chat_messages.items(_answer(steps[-1])), Call("", "", model=model))
+            yield dialogue.answer(messages.items(_answer(steps[-1])), Call("", "", model=model))
     yield dialogue.tip()
     yield Described(title=dialogue.title)
     info = obj(whole.get("info"))
@@ -88,15 +88,13 @@ def _steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> Iter
     for n, step in enumerate(steps):
         dialogue.head = ROOT
         for k, message in enumerate(_sent(step)):
-            yield from chat_messages.say(
-                dialogue, _message(message), lambda said: None, f"$.trajectory[{n}].query[{k}]"
-            )
+            yield from messages.say(dialogue, _message(message), lambda said: None, f"$.trajectory[{n}].query[{k}]")
         took = money(step.get("execution_time"))
         call = Call("", "", model=model, extra={"execution_time": took} if took is not None else {})
-        yield dialogue.answer(chat_messages.items(_answer(step)), call)
+        yield dialogue.answer(messages.items(_answer(step)), call)
         said = step.get("observation")
         if isinstance(said, str) and n == len(steps) - 1 and said:
-            dialogue.say(chat_messages.items({"role": "user", "content": said}))
+            dialogue.say(messages.items({"role": "user", "content": said}))
 
 
 def _answer(step: dict[str, Json]) -> dict[str, Json]:

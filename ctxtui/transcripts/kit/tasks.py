@@ -10,7 +10,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, Outcome, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.kit import chat_messages, file_head
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import listed, obj, objects, word
 from ctxtui.transcripts.kit.readers import Take
@@ -50,7 +50,7 @@ def _task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -
     label = label_of(task)
     yield ThreadSeen(dialogue.thread, label)
     key = next((key for key in TALKS if isinstance(task.get(key), list)), "messages")
-    yield from chat_messages.converse(dialogue, listed(task.get(key)), _call, f"{path}.{key}")
+    yield from messages.converse(dialogue, listed(task.get(key)), _call, f"{path}.{key}")
     yield dialogue.tip()
     yield from outcomes(task, label if several else "")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,11 +83,11 @@ def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Men
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)
     fault = told(context, error) if error else None
-    found = repair(context, rules, prefill=card.prefill, told=[fault] if fault else [])
+    found = repair(context, rules, takes=card.takes, told=[fault] if fault else [])
     applied = apply(context, found.edits, rules)
-    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], prefill=card.prefill)
+    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
     value = canonical.loads(out.body)
-    assert not found.left and not out.violations and not faults(applied, prefill=card.prefill)
+    assert not found.left and not out.violations and not faults(applied, takes=card.takes)
     return found, value, [refusal.message for refusal in STRICT[dialect](value)]
 
 
@@ -227,6 +229,49 @@ def test_a_request_has_a_most_of_images() -> None:
     assert too_many(600) == [] and too_many(601) == ["601 images, the most is 600"]
 
 
+def paper(data: bytes | str, kind: str = "application/pdf") -> Body:
+    return {"type": "document", "source": {**image(data, kind)["source"]}}
+
+
+def pdf(pages: int) -> bytes:
+    return b"%PDF-1.4\n" + b"<< /Type /Page >>\n" * pages
+
+
+ODD_PAPERS = {
+    "empty": paper(""),
+    "no base64": paper("%%"),
+    "no PDF": paper(b"words"),
+    "an image": paper(png(8, 6), "image/png"),
+    "a text": paper(b"words", "text/plain"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_PAPERS)
+def test_an_odd_document_goes_wherever_it_stands(name: str) -> None:
+    fine = paper(pdf(3))
+    odd = ODD_PAPERS[name]
+    for body in (claude(result(text("see"), fine, odd)), claude(result(text("x")), odd, fine)):
+        assert STRICT["anthropic"](body), name
+        found, value, strict = mended(body)
+        assert {fault.violation.rule for fault in found.faults} == {rule.DOCUMENTS} and not strict
+        assert json.dumps(value).count('"type": "document"') == 1
+    assert mended(claude(result(fine), fine))[0].edits == ()
+
+
+def test_documents_have_a_most_of_pages() -> None:
+    def many(*pages: int) -> tuple[Mended, Json, list[str]]:
+        return mended(claude(result(text("see"), *(paper(pdf(count)) for count in pages))))
+
+    assert many(20, 80)[0].edits == ()
+    found, value, strict = many(20, 80, 1)
+    assert [fault.violation.message for fault in found.faults] == ["101 pages of PDF, the most is 100"] and not strict
+    assert json.dumps(value).count('"type": "document"') == 2
+    body = claude(result(text("see")), paper(pdf(101)), text("and this?"))
+    assert STRICT["anthropic"](body)
+    found, value, strict = mended(body, error="messages.2.content.1.pdf: A maximum of 100 PDF pages may be provided.")
+    assert '"type": "document"' not in json.dumps(value) and not strict
+
+
 def test_many_images_are_smaller_ones() -> None:
     few = claude(result(*[GOOD] * 19, WIDE))
     assert mended(few)[0].edits == ()
@@ -321,3 +366,12 @@ def test_a_turn_with_thinking_begins_with_it() -> None:
     assert value["messages"][:3] == body["messages"], "nothing goes: a person says something, so that a new turn begins"
     assert mended({**body, "thinking": {"type": "disabled"}})[0].edits == ()
     assert mended(claude(result(text("x")), **settings))[0].edits == (), "a person spoke since"
+
+
+def test_the_page_of_rules_names_every_kind() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "offline.md").read_text("utf-8")
+    table = page.partition("## Rules of a conversation")[2].partition("\n## ")[0]
+    named = {name for line in table.splitlines() for name in re.findall(r"`([a-z ]+)`", line.split(" | ")[0])}
+    assert named - {"ctxtui repair", "ctxtui offline", "repair"} == {
+        value for name, value in vars(rule).items() if name.isupper() and isinstance(value, str)
+    }

@@ -23,6 +23,7 @@ from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoi
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_summary import SummaryPart, partner_for, request, wish_for, written
 from ctxtui.services.editing.edited_context import Ready
+from ctxtui.tokens.models import Takes
 from tests.analysis.cache.test_audit import Talk
 from tests.curation.price.test_price_tag import long_talk, result
 from tests.services.chatting import config
@@ -40,7 +41,12 @@ def ready(context: Context) -> Ready:
     made = Talk().call()
     session.fold([CallSeen(made), TipMoved(MAIN, context.head)])
     return Ready(
-        session=session, chosen=choose(session), context=context, applied=Applied(context), prefill=False, after=True
+        session=session,
+        chosen=choose(session),
+        context=context,
+        applied=Applied(context),
+        takes=Takes(prefill=False),
+        after=True,
     )
 
 

@@ -13,6 +13,7 @@ from ctxtui.curation.context import Context
 from ctxtui.services.editing.edited_context import Ready, unfit
 from ctxtui.services.editing.exporting import place_for, resumable, save
 from ctxtui.services.recordings.open import load
+from ctxtui.tokens.models import Takes
 from tests.cases.sessions import Story, use
 from tests.transcripts.resumable import claude_code_context, claude_code_faults, codex_context, records
 
@@ -47,7 +48,9 @@ def ready_of(session: Session) -> Ready:
     chosen = choose(session, "main", 0)
     context = Context.of_call(session.tree, chosen.call)
     applied = Applied(context, length=len(context))
-    return Ready(session=session, chosen=chosen, context=context, applied=applied, prefill=False, after=True)
+    return Ready(
+        session=session, chosen=chosen, context=context, applied=applied, takes=Takes(prefill=False), after=True
+    )
 
 
 def test_codex_goes_on_with_what_claude_read() -> None:

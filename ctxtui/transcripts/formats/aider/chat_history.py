@@ -13,9 +13,9 @@ from ctxtui.core.session import Described, Event, Happened
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import money, one_line, seconds
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.records import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 

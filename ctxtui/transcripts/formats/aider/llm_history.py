@@ -16,9 +16,9 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, Skipped, Threa
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.aider.chat_history import NAME, AiderReader
 from ctxtui.transcripts.joined import JoinedReader
-from ctxtui.transcripts.kit import file_head, plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.fields import one_line, seconds
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.records import LineBuffer
 from ctxtui.transcripts.reader import Reader
 
@@ -185,7 +185,7 @@ def _parts(words: str) -> list[Json]:
             url = picture[1].strip()
             data = _DATA.fullmatch(url)
             link = {"type": "image", "source": {"type": "url", "url": url}}
-            found.append(plain_messages.image(data[1], data[2]) if data else link)
+            found.append(messages.image(data[1], data[2]) if data else link)
         elif piece.removeprefix("text: ").strip():
             found.append(piece.removeprefix("text: ").removesuffix("\n"))
     return found

@@ -16,10 +16,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, obj, objects, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import Row, Tables, decoded, rows_reader, tables_in
 
 _NOTES: Final = frozenset({"systemNotification", "toolConfirmationRequest", "actionRequired"})
@@ -32,18 +32,18 @@ def part_of(part: dict[str, Json]) -> Json:
     if kind in _NOTES:
         return None
     if kind == "image":
-        return plain_messages.image(word(part.get("mimeType")), part.get("data"))
+        return messages.image(word(part.get("mimeType")), part.get("data"))
     if kind == "thinking":
-        return plain_messages.thinking(word(part.get("thinking")), part.get("signature"))
+        return messages.thinking(word(part.get("thinking")), part.get("signature"))
     if kind == "reasoning":
-        return plain_messages.thinking(word(part.get("text")))
+        return messages.thinking(word(part.get("text")))
     if kind == "redactedThinking":
         return {"type": "redacted_thinking", "data": part.get("data")}
     if kind in ("toolRequest", "frontendToolRequest"):
         call = obj(at(part, "toolCall", "value"))
         # A call that could not be understood has an error in its place.
         given = call.get("arguments") if call else at(part, "toolCall", "error")
-        return plain_messages.tool_use(part.get("id"), call.get("name") or "", given)
+        return messages.tool_use(part.get("id"), call.get("name") or "", given)
     if kind == "toolResponse":
         return _result(part)
     return part
@@ -56,7 +56,7 @@ def _result(part: dict[str, Json]) -> Json:
     content = obj(value).get("content") if isinstance(value, dict) else value
     failed = result.get("status") == "error" or obj(value).get("isError") is True
     said: list[Json] = [part_of(one) for one in objects(content)]
-    return plain_messages.tool_result(part.get("id"), said if listed(content) else result.get("error") or "", failed)
+    return messages.tool_result(part.get("id"), said if listed(content) else result.get("error") or "", failed)
 
 
 NAME: Final = "goose"
@@ -72,11 +72,11 @@ def take(tables: Tables, tree: Tree) -> Iterator[Event]:
     """The events of the sessions in `tables`: the newest is the main thread, the others are threads beside it."""
     rows = sorted(tables.get("sessions", []), key=lambda row: word(row.get("updated_at")), reverse=True)
     ids = Ids()
-    messages: dict[str, list[Row]] = {}
+    talks: dict[str, list[Row]] = {}
     for one in sorted(tables.get("messages", []), key=lambda one: count(one.get("id"))):
-        messages.setdefault(word(one.get("session_id")), []).append(one)
+        talks.setdefault(word(one.get("session_id")), []).append(one)
     for number, row in enumerate(rows):
-        said = messages.get(word(row.get("id")), [])
+        said = talks.get(word(row.get("id")), [])
         thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, word(row.get("id")), ids)
         if number:
             yield ThreadSeen(thread.thread, _title(row))

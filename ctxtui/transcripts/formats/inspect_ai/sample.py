@@ -19,7 +19,7 @@ from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, Skipp
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.inspect_ai import archive
-from ctxtui.transcripts.kit import chat_messages, file_head, plain_messages
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.conversations import Conversation, Conversations
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, in_all
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, shrunk, word
@@ -71,7 +71,7 @@ def items(message: Json, path: str = "$") -> list[Item]:
         sent |= {"tool_call_id": held.get("tool_call_id"), "name": held.get("function")}
         sent["content"] = sent["content"] or error
     calls = [_drawn_call(call) for call in objects(held.get("tool_calls"))]
-    return chat_messages.items({**sent, "tool_calls": calls} if calls else sent, path)
+    return messages.items({**sent, "tool_calls": calls} if calls else sent, path)
 
 
 def _drawn_call(call: dict[str, Json]) -> Json:
@@ -88,7 +88,7 @@ def _part(part: Json) -> Json:
             words = word(held.get("reasoning"))
             if held.get("redacted") is True:
                 return {"type": "redacted_thinking", "data": words}
-            return plain_messages.thinking(words, held.get("signature"))
+            return messages.thinking(words, held.get("signature"))
         case "image":
             return {"type": "image_url", "image_url": {"url": held.get("image"), "detail": held.get("detail")}}
     return part

@@ -14,8 +14,8 @@ from typing import Final
 
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.fields import obj, word
+from ctxtui.transcripts.kit.messages import spoken
 
 _HEADING: Final = re.compile(r"^(={2,6}|-{3,6}) (?P<title>\S[^\n]*?) \1[ \t]*$", re.MULTILINE)
 _HISTORY: Final = re.compile(r"previous|earlier|recent|history|so far|rounds?\b|steps?\b|work log", re.IGNORECASE)

@@ -13,9 +13,9 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.job_folder import turns as turn_logs
 from ctxtui.transcripts.formats.job_folder.prompt import told_apart
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.chat_messages import more, spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import listed, obj, word
+from ctxtui.transcripts.kit.messages import more, spoken
 from ctxtui.transcripts.kit.readers import JOB, json_reader
 
 NAME: Final = "job folder"

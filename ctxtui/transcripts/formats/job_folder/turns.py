@@ -12,9 +12,9 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json, text_of
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import count, listed, moment, money, obj, one_line, word
+from ctxtui.transcripts.kit.messages import spoken
 
 _INPUT: Final = ("input_tokens", "input", "prompt_tokens")
 _OUTPUT: Final = ("output_tokens", "output", "completion_tokens")

@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import plain_messages
+from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, word
 
 CLEARED: Final = "[Old tool result content cleared]"
@@ -37,11 +37,11 @@ def asked(part: Part) -> Json:
     match part.get("type"):
         case "text":
             told = word(part.get("text"))
-            return plain_messages.text(told) if told and part.get("ignored") is not True else None
+            return messages.text(told) if told and part.get("ignored") is not True else None
         case "compaction":
-            return plain_messages.text(ASKED)
+            return messages.text(ASKED)
         case "subtask":
-            return plain_messages.text(_SUBTASK)
+            return messages.text(_SUBTASK)
         case "file":
             return _file(part) if word(part.get("mime")) not in _READ else None
     return None
@@ -51,11 +51,11 @@ def answered(part: Part) -> Json:
     """A part of an answer; None for what no model reads."""
     match part.get("type"):
         case "text":
-            return plain_messages.text(word(part.get("text")))
+            return messages.text(word(part.get("text")))
         case "reasoning":
-            return plain_messages.thinking(word(part.get("text")), **_kept(part, "metadata"))
+            return messages.thinking(word(part.get("text")), **_kept(part, "metadata"))
         case "tool":
-            return plain_messages.tool_use(part.get("callID"), part.get("tool"), at(part, "state", "input"))
+            return messages.tool_use(part.get("callID"), part.get("tool"), at(part, "state", "input"))
         case "file":
             return _file(part)
     return None
@@ -71,20 +71,20 @@ def result(part: Part, when: float = 0.0) -> Json:
         return _failed(part, state)
     cleared = compacted(part)
     if cleared is not None and cleared <= when:
-        return plain_messages.tool_result(part.get("callID"), CLEARED)
+        return messages.tool_result(part.get("callID"), CLEARED)
     output = state.get("output") if state.get("output") is not None else ""
     files = [_file(one) for one in objects(state.get("attachments"))]
     if not files:
-        return plain_messages.tool_result(part.get("callID"), output)
-    told = [plain_messages.text(output)] if output != "" else []
-    return plain_messages.tool_result(part.get("callID"), [*told, *files])
+        return messages.tool_result(part.get("callID"), output)
+    told = [messages.text(output)] if output != "" else []
+    return messages.tool_result(part.get("callID"), [*told, *files])
 
 
 def unended(part: Part) -> Json:
     """What OpenCode sends as the result of a call that was cut off; None for any other part."""
     if part.get("type") != "tool" or at(part, "state", "status") in _ENDED:
         return None
-    return plain_messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
+    return messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
 
 
 def compacted(part: Part) -> float | None:
@@ -106,9 +106,9 @@ def usage(figures: dict[str, Json]) -> Usage | None:
 def _failed(part: Part, state: dict[str, Json]) -> Json:
     told = at(state, "metadata", "output") if at(state, "metadata", "interrupted") is True else None
     if isinstance(told, str):
-        return plain_messages.tool_result(part.get("callID"), told)
+        return messages.tool_result(part.get("callID"), told)
     error = state.get("error")
-    return plain_messages.tool_result(part.get("callID"), error if error is not None else "", error=True)
+    return messages.tool_result(part.get("callID"), error if error is not None else "", error=True)
 
 
 def _file(part: Part) -> Json:
@@ -116,7 +116,7 @@ def _file(part: Part) -> Json:
     mime = word(part.get("mime"))
     kept = _kept(part, "filename")
     if held and mime.startswith("image/"):
-        return plain_messages.image(mime, held.group(2), **kept)
+        return messages.image(mime, held.group(2), **kept)
     kind = "image" if mime.startswith("image/") else "document"
     source: dict[str, Json] = {"type": "url", "url": part.get("url"), "media_type": part.get("mime")}
     if held:

@@ -22,9 +22,9 @@ from ctxtui.transcripts.formats.opencode.database import messages_of
 from ctxtui.transcripts.formats.opencode.export import put_together, said_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
-from ctxtui.transcripts.kit.chat_messages import more
 from ctxtui.transcripts.kit.fields import at as member
 from ctxtui.transcripts.kit.fields import count, obj, word
+from ctxtui.transcripts.kit.messages import more
 from ctxtui.transcripts.kit.readers import Tables, decoded
 from ctxtui.transcripts.kit.resume import (
     UNHELD,

@@ -16,9 +16,9 @@ from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.opencode import parts as spelled
 from ctxtui.transcripts.formats.opencode.parts import Part
-from ctxtui.transcripts.kit.chat_messages import spoken
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import at, moment, one_line, shrunk, word
+from ctxtui.transcripts.kit.messages import spoken
 
 CLIENT: Final = "opencode"
 _ABORTED: Final = "MessageAbortedError"

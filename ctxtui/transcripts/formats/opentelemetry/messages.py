@@ -11,9 +11,9 @@ from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.formats.opentelemetry.spans import Attributes, SpanEvent, numbered
-from ctxtui.transcripts.kit import chat_messages, plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import at, listed, obj, objects, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import decoded
 
 CHOICE: Final = "gen_ai.choice"
@@ -50,7 +50,7 @@ def _conventional(message: dict[str, Json]) -> list[Item]:
     role = word(message.get("role")) or "user"
     if isinstance(message.get("parts"), list):
         return spoken(role, *(_part(part) for part in listed(message["parts"])))
-    return chat_messages.items({"role": role, **message})
+    return messages.items({"role": role, **message})
 
 
 def _part(part: Json) -> Json:
@@ -59,15 +59,15 @@ def _part(part: Json) -> Json:
     rest = {key: item for key, item in held.items() if key not in ("type", "content", "text")}
     match held.get("type"):
         case "text":
-            return {**rest, **plain_messages.text(word(said))}
+            return {**rest, **messages.text(word(said))}
         case "reasoning" | "thinking":
-            return {**rest, **plain_messages.thinking(word(said), held.get("signature"))}
+            return {**rest, **messages.thinking(word(said), held.get("signature"))}
         case "tool_call":
             given = decoded(held.get("arguments"))
-            return plain_messages.tool_use(held.get("id"), held.get("name"), given if given is not None else {})
+            return messages.tool_use(held.get("id"), held.get("name"), given if given is not None else {})
         case "tool_call_response":
             answer = held.get("response", held.get("result"))
-            return plain_messages.tool_result(held.get("id"), answer if answer is not None else "")
+            return messages.tool_result(held.get("id"), answer if answer is not None else "")
         case "blob":
             mime = word(held.get("mime_type")) or "application/octet-stream"
             return _media(mime, {"type": "base64", "media_type": mime, "data": said})
@@ -118,7 +118,7 @@ def _chat(message: dict[str, Json]) -> list[Item]:
         held["tool_call_id"] = message.get("tool_call_id", message.get("id"))
     if not isinstance(held.get("content"), str | list | None):
         held["content"] = canonical.text_of(held["content"])
-    return chat_messages.items({"content": None, **held})
+    return messages.items({"content": None, **held})
 
 
 def of_numbers(attributes: Attributes, name: str) -> list[Item]:
@@ -135,12 +135,12 @@ def of_numbers(attributes: Attributes, name: str) -> list[Item]:
             parts.append(content)
         if role == "tool":
             answer = inner if isinstance(inner, list) else content
-            parts = [plain_messages.tool_result(told.get("tool_call_id"), answer if answer is not None else "")]
+            parts = [messages.tool_result(told.get("tool_call_id"), answer if answer is not None else "")]
         if told.get("reasoning"):
-            parts.insert(0, plain_messages.thinking(word(told["reasoning"])))
+            parts.insert(0, messages.thinking(word(told["reasoning"])))
         for call in numbered(told, "tool_calls"):
             given = decoded(call.get("arguments"))
-            parts.append(plain_messages.tool_use(call.get("id"), call.get("name"), given if given is not None else {}))
+            parts.append(messages.tool_use(call.get("id"), call.get("name"), given if given is not None else {}))
         found += spoken(role, *parts) if parts else []
     return found
 
@@ -169,7 +169,7 @@ def of_openinference(attributes: Attributes, name: str) -> list[Item]:
         parts += [call for call in calls if word(call.get("id")) not in called or not called]
         if role == "tool":
             answer: Json = said if said is not None else parts
-            parts = [plain_messages.tool_result(told.get("message.tool_call_id"), answer)]
+            parts = [messages.tool_result(told.get("message.tool_call_id"), answer)]
         found += spoken(role, *parts) if parts else []
     return found
 
@@ -183,15 +183,15 @@ def _content(part: Attributes) -> Json:
     kind, said = word(part.get("message_content.type")), word(part.get("message_content.text"))
     match kind:
         case "text" | "input_text" | "output_text":
-            return plain_messages.text(said)
+            return messages.text(said)
         case "reasoning" | "thinking":
             kept = {"encrypted_content": part["message_content.encrypted_content"]} if (
                 part.get("message_content.encrypted_content")) else {}  # fmt: skip
-            return plain_messages.thinking(said, part.get("message_content.signature"), **kept)
+            return messages.thinking(said, part.get("message_content.signature"), **kept)
         case "tool_use":
             return _call(part)
         case "tool_result":
-            return plain_messages.tool_result(part.get("message_content.tool_use_id"), said)
+            return messages.tool_result(part.get("message_content.tool_use_id"), said)
         case "image":
             link = part.get("message_content.image.image.url", part.get("message_content.image.url"))
             return _media("image/", {"type": "url", "url": link})
@@ -201,4 +201,4 @@ def _content(part: Attributes) -> Json:
 def _call(part: Attributes) -> dict[str, Json]:
     given = decoded(part.get("tool_call.function.arguments"))
     name = part.get("tool_call.function.name")
-    return plain_messages.tool_use(part.get("tool_call.id"), name, given if given is not None else {})
+    return messages.tool_use(part.get("tool_call.id"), name, given if given is not None else {})

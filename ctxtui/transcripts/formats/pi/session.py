@@ -14,10 +14,10 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import file_head, plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, shrunk, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
 
@@ -112,8 +112,8 @@ class _Pi:
             return spoken("user", word(message.get("summary")), mark="summary")
         if role == "toolResult":
             given = [part_of(part) for part in listed(message.get("content"))]
-            made = plain_messages.tool_result(message.get("toolCallId"), given, message.get("isError") is True)
-            return plain_messages.results(self._dialogue, [{**made, "name": message.get("toolName")}])
+            made = messages.tool_result(message.get("toolCallId"), given, message.get("isError") is True)
+            return messages.results(self._dialogue, [{**made, "name": message.get("toolName")}])
         if role == "bashExecution":
             if message.get("excludeFromContext") is True:
                 return []
@@ -191,13 +191,11 @@ def part_of(part: Json) -> Json:
     rest = {key: item for key, item in part.items() if key != "type"}
     match part.get("type"):
         case "toolCall":
-            return plain_messages.tool_use(
-                rest.pop("id", None), rest.pop("name", None), rest.pop("arguments", None), **rest
-            )
+            return messages.tool_use(rest.pop("id", None), rest.pop("name", None), rest.pop("arguments", None), **rest)
         case "thinking":
-            return plain_messages.thinking(word(rest.pop("thinking", "")), rest.pop("thinkingSignature", None), **rest)
+            return messages.thinking(word(rest.pop("thinking", "")), rest.pop("thinkingSignature", None), **rest)
         case "image" if "data" in rest:
-            return plain_messages.image(word(rest.pop("mimeType", "")), rest.pop("data"), **rest)
+            return messages.image(word(rest.pop("mimeType", "")), rest.pop("data"), **rest)
     return part
 
 

@@ -9,9 +9,9 @@ from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.wire.request import Response
 
 CONTEXT: Final = frozenset({"messages", "system", "toolConfig"})
@@ -46,22 +46,22 @@ def _typed(part: Json) -> Json:
     held = obj(value)
     match kind:
         case "text":
-            return plain_messages.text(value)
+            return messages.text(value)
         case "json":
-            return plain_messages.text(canonical.text_of(value))
+            return messages.text(canonical.text_of(value))
         case "toolUse":
             rest = {k: v for k, v in held.items() if k not in ("toolUseId", "name", "input")}
-            return plain_messages.tool_use(held.get("toolUseId"), held.get("name"), held.get("input"), **rest)
+            return messages.tool_use(held.get("toolUseId"), held.get("name"), held.get("input"), **rest)
         case "toolResult":
             given = _parts(held.get("content"))
-            return plain_messages.tool_result(held.get("toolUseId"), given, held.get("status") == "error")
+            return messages.tool_result(held.get("toolUseId"), given, held.get("status") == "error")
         case "reasoningContent" if "reasoningText" in held:
             told = obj(held["reasoningText"])
-            return plain_messages.thinking(word(told.get("text")), told.get("signature"))
+            return messages.thinking(word(told.get("text")), told.get("signature"))
         case "reasoningContent":
             return {"type": "redacted_thinking", "data": held.get("redactedContent")}
         case "image":
-            return plain_messages.image(f"image/{word(held.get('format'))}", at(held, "source", "bytes"))
+            return messages.image(f"image/{word(held.get('format'))}", at(held, "source", "bytes"))
     return {"type": kind, **part}
 
 

@@ -10,9 +10,9 @@ from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import TOOL_USE_INPUT
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import plain_messages
-from ctxtui.transcripts.kit.chat_messages import spoken
+from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
+from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_words
 from ctxtui.wire.usage import beyond
@@ -67,16 +67,14 @@ def _typed(part: Json) -> Json:
     if isinstance(words, str):
         thought = rest.pop("thought", False) is True
         signature = rest.pop("thoughtSignature", None) if thought else None
-        return plain_messages.thinking(words, signature, **rest) if thought else plain_messages.text(words, **rest)
+        return messages.thinking(words, signature, **rest) if thought else messages.text(words, **rest)
     call = obj(_pop(rest, "functionCall", "function_call"))
     if call:
-        return plain_messages.tool_use(
-            call.get("id") or call.get("name"), call.get("name"), call.get("args", {}), **rest
-        )
+        return messages.tool_use(call.get("id") or call.get("name"), call.get("name"), call.get("args", {}), **rest)
     answer = obj(_pop(rest, "functionResponse", "function_response"))
     if answer:
         id_ = answer.get("id") or answer.get("name")
-        return plain_messages.tool_result(id_, answer.get("response"), name=answer.get("name"), **rest)
+        return messages.tool_result(id_, answer.get("response"), name=answer.get("name"), **rest)
     data = obj(_pop(rest, "inlineData", "inline_data"))
     if data:
         return _media(word(data.get("mimeType", data.get("mime_type"))), {"data": data.get("data")}, rest)

@@ -1,4 +1,6 @@
-"""Messages in the shape of OpenAI Chat, as clients keep them: wire members become items, the client's own do not."""
+"""Messages as clients keep them, as items: in the shape of OpenAI Chat, whose wire members count and the client's own
+do not; or of parts that a client spells its own way, in Anthropic's spelling, which every reading knows. What such a
+part holds beyond is kept in it under its own name."""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from ctxtui.core import block as blocks
-from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
@@ -75,3 +78,38 @@ def say(dialogue: Dialogue, message: Json, known: Known, path: str) -> Iterator[
         dialogue.say(items(message, path))
     else:
         yield dialogue.answer(items(message, path), call)
+
+
+RESULT: Final = "tool_result"
+
+
+def text(words: Json, **rest: Json) -> dict[str, Json]:
+    """Words of either side."""
+    return {"type": "text", "text": words, **rest}
+
+
+def thinking(words: str, signature: Json = None, **rest: Json) -> dict[str, Json]:
+    """Visible reasoning; `signature` is what the provider wants back with it."""
+    return {"type": "thinking", "thinking": words, **({"signature": signature} if signature else {}), **rest}
+
+
+def tool_use(id_: Json, name: Json, given: Json, **rest: Json) -> dict[str, Json]:
+    """A call of a tool with its input."""
+    return {"type": "tool_use", "id": id_, "name": name, "input": given, **rest}
+
+
+def tool_result(id_: Json, content: Json, error: bool = False, **rest: Json) -> dict[str, Json]:
+    """What a tool gave back: a string, or a list of content parts."""
+    said = content if isinstance(content, str | list) else canonical.text_of(content)
+    return {"type": RESULT, "tool_use_id": id_, "content": said, **({"is_error": True} if error else {}), **rest}
+
+
+def image(media_type: str, data: Json, **rest: Json) -> dict[str, Json]:
+    """A picture in base64."""
+    return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}, **rest}
+
+
+def results(dialogue: Dialogue, parts: list[dict[str, Json]]) -> list[Item]:
+    """The items of tool results: in the message of those before them, where that is what stands last."""
+    last: Block = dialogue.tree[dialogue.head].block
+    return more("user", *parts) if last.kind == RESULT else spoken("user", *parts)
