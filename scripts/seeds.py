@@ -10,15 +10,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "seeds.md"
@@ -39,6 +41,105 @@ COLUMNS = {
     "command": "command",
     "session": "opens",
 }
+WALK_BEGIN, WALK_END = "<!-- walks: written by make seeds ARGS=--write -->", "<!-- end of walks -->"
+
+
+class Walk(NamedTuple):
+    """An author's question, whose files open in the same way, and the commands that answer it: each with what it is for
+    and the lines of its output that are printed."""
+
+    question: str
+    own: str
+    steps: tuple[tuple[str, str, str], ...]
+
+
+WALKS = (
+    Walk(
+        "My context grows by 40k a generation: why, and what would a cure cost?",
+        "pineapple_evolve: your experiment's folder (`root_llm_log.jsonl`, `config.json`, `generations/`) in place of "
+        "the sample; what came after its last call is counted with `show --after` and `curate --after`.",
+        (
+            (
+                "What it is made of",
+                "ctxtui show sessions/1-pineapple-evolve.jsonl",
+                r"tokens reported|user  |assistant  |labels|Results: ",
+            ),
+            (
+                "How much each generation brings, and of what",
+                r"ctxtui growth sessions/1-pineapple-evolve.jsonl --phase-rule 'Generation \d+'",
+                r"context |usable|phases|phase  |Generation \d",
+            ),
+            (
+                "Programs as references, before anything is sent",
+                "ctxtui curate sessions/1-pineapple-evolve.jsonl --policy externalize_large --dry-run",
+                r"context|breaks|apply|now |next miss",
+            ),
+            (
+                "The whole run again under that cure, with its cache",
+                "ctxtui lab sessions/1-pineapple-evolve.jsonl --policy externalize_large --cache recorded --cache none",
+                r"policy  |externalize|as_recorded",
+            ),
+        ),
+    ),
+    Walk(
+        "Turn 100 is 71.8k: what may go?",
+        "LLuMa Musume: the folder `logs/` with `turn_000001.json` and so on in place of the sample.",
+        (
+            ("What a turn is made of", "ctxtui show sessions/2-lluma-musume.jsonl", r"tokens reported|%  ━|labels"),
+            (
+                "What would help, what risks least first",
+                "ctxtui preflight sessions/2-lluma-musume.jsonl",
+                r"now  |a turn|usable| ✓ ",
+            ),
+            (
+                "Old turns as a few lines each",
+                "ctxtui curate sessions/2-lluma-musume.jsonl --policy trim_old_turns --dry-run",
+                r"context|breaks|apply|now |next miss",
+            ),
+        ),
+    ),
+    Walk(
+        "Which of 222 tools?",
+        "An LM Studio bridge: the server's log in place of the sample (with or without bodies, `/v1/responses` too), "
+        "or `ctxtui mcp size` for a server that is not started yet.",
+        (
+            (
+                "What each tool costs in every call, and which was never called",
+                "ctxtui show sessions/3-lm-studio-bridge.jsonl --tools",
+                r"tools|never called|  0 calls",
+            ),
+            (
+                "Without the tools that nobody called",
+                "ctxtui curate sessions/3-lm-studio-bridge.jsonl --policy drop_unused_tools --dry-run",
+                r"context",
+            ),
+            (
+                "The hundred rounds again, without those tools and under a window",
+                "ctxtui lab sessions/3-lm-studio-bridge.jsonl --policy drop_unused_tools --policy hybrid",
+                r"policy  |hybrid|drop_unused|as_recorded",
+            ),
+        ),
+    ),
+    Walk(
+        "Does this repository fit 32k?",
+        "Pedroceli: your repository in place of this folder; a job's folder (`001-prompt.txt` ...) opens with its "
+        "task, files and rounds told apart.",
+        (
+            (
+                "The window laid out, and which files would go in",
+                "ctxtui budget examples --model qwen2.5-coder:32b --task 'speed up pedroceli/repository.py'",
+                r"window|usable|available|reserved|in all|room|strategy|named|related|tests|would go in|▲",
+            ),
+            (
+                "Old rounds of a job as facts",
+                "ctxtui curate sessions/4-pedroceli.jsonl --policy 'keep_rounds' --set n=1 --set slack=0 --dry-run",
+                r"keep_rounds|context",
+            ),
+        ),
+    ),
+)
+_SHOWN = 14
+"""Lines of one command's output."""
 Row = dict[str, str]
 Found = Mapping[str, Any]
 BYTECODE = "bytecode"
@@ -47,7 +148,7 @@ MARK = "made-by-make-seeds"
 
 
 class Refused(Exception):
-    """The folder is not one that may be emptied."""
+    """The folder is not one that may be emptied, or a command of a row fails."""
 
 
 def emptied(folder: Path) -> None:
@@ -66,7 +167,7 @@ def emptied(folder: Path) -> None:
 def surroundings(folder: Path) -> dict[str, str]:
     """The environment of what is run: nothing of the user's own ctxtui."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("CTXTUI_")}
-    env |= {"CTXTUI_HOME": str(folder / "ctxtui")}
+    env |= {"CTXTUI_HOME": str(folder / "ctxtui"), "COLUMNS": "100"}
     if env.pop("PYTHONDONTWRITEBYTECODE", ""):
         # Dozens of processes: none compiles what another has compiled, and nothing is written beside the sources.
         env["PYTHONPYCACHEPREFIX"] = str(folder / BYTECODE)
@@ -108,17 +209,113 @@ def argv_of(command: str) -> list[str]:
     return [sys.executable, *(["-m", "ctxtui"] if program == "ctxtui" else []), *words]
 
 
-def wrong(found: Mapping[str, Found], folder: Path) -> Iterator[str]:
-    """Commands of rows that end otherwise than they should, and sessions that do not open."""
-    rows = [row for one in found.values() for row in one["figures"]]
-    commands = {row["command"] for row in rows} | {f"ctxtui show {shlex.quote(row['session'])}" for row in rows}
+class Ran(NamedTuple):
+    """How a command ended, and what it printed."""
 
-    def ended(command: str) -> str:
-        ran = subprocess.run(argv_of(command), cwd=ROOT, env=surroundings(folder), capture_output=True, text=True)
-        return "" if ran.returncode in FINE else f"{command} ended with {ran.returncode}: {ran.stderr[-300:]}"
+    code: int
+    printed: str
 
+
+def ran(commands: Iterable[str], folder: Path) -> dict[str, Ran]:
+    """Run `commands`, two at a time."""
+
+    def one(command: str) -> Ran:
+        done = subprocess.run(argv_of(command), cwd=ROOT, env=surroundings(folder), capture_output=True, text=True)
+        return Ran(done.returncode, done.stdout + done.stderr)
+
+    every = sorted(set(commands))
     with ThreadPoolExecutor(2) as pool:
-        yield from filter(None, pool.map(ended, sorted(commands)))
+        return dict(zip(every, pool.map(one, every), strict=True))
+
+
+def wrong(found: Mapping[str, Found], folder: Path) -> Iterator[str]:
+    """Sessions of rows that do not open."""
+    sessions = {row["session"] for one in found.values() for row in one["figures"]}
+    for command, one in ran((f"ctxtui show {shlex.quote(session)}" for session in sessions), folder).items():
+        if one.code not in FINE:
+            yield f"{command} ended with {one.code}: {one.printed[-300:]}"
+
+
+_NUMBER = re.compile(r"(?<![\w.#_/-])\$?(\d[\d,]*(?:\.\d+)?)(?:\s?(k|M|KB|%))?(?![\w])")
+_TIMES = {"k": 1e3, "KB": 1e3, "M": 1e6}
+
+
+def numbers(text: str) -> list[tuple[float, float, bool]]:
+    """The numbers of a text: each with half of what it is rounded to, and whether it is a percentage."""
+    found = []
+    for match in _NUMBER.finditer(text):
+        plain = match[1].rstrip(",").replace(",", "")
+        times = _TIMES.get(match[2] or "", 1.0)
+        half = 0.5 * 10.0 ** -len(plain.partition(".")[2]) if "." in plain or match[2] else 0.0
+        found.append((float(plain) * times, half * times, match[2] == "%"))
+    return found
+
+
+def shows(printed: str, words: str) -> bool:
+    """Whether each number of `words` stands in what a command printed, as it is or rounded; where there is none, the
+    words themselves."""
+    wanted = numbers(words)
+    if not wanted:
+        return words.lower() in printed.lower()
+    known = numbers(printed)
+
+    def stands(value: float, half: float, share: bool) -> bool:
+        near = (abs(value - other) <= half + rounded + 1e-9 for other, rounded, _ in known)
+        # JSON tells a share as a number up to 1.
+        parts = (abs(value / 100 - other) <= half / 100 + rounded + 1e-9 for other, rounded, _ in known if other <= 1)
+        return any(near) or (share and any(parts))
+
+    return all(stands(*one) for one in wanted)
+
+
+def told_by(row: Row, printed: Mapping[str, Ran]) -> Row | None:
+    """The row with its figure as far as its command prints it, as text or else with ``--json``; None where it does not
+    print the first part."""
+    best: tuple[str, str] | None = None
+    for command in (row["command"], as_json(row["command"])):
+        text = printed[command].printed if command in printed else ""
+        every = re.split(r", |; ", row["ours"]) if text else ()
+        parts = [*takewhile(lambda part, text=text: shows(text, part), every)]  # type: ignore[misc]
+        if parts and (best is None or len(", ".join(parts)) > len(best[1])):
+            best = command, ", ".join(parts)
+    if best is None:
+        return None
+    return {**row, "command": best[0], "ours": row["ours"] if len(best[1]) == len(row["ours"]) else best[1]}
+
+
+def as_json(command: str) -> str:
+    """The same command, for scripts."""
+    return command if "--json" in command or "--help" in command else f"{command} --json"
+
+
+def held(found: Mapping[str, Found], folder: Path) -> dict[str, Found]:
+    """What was found, with those rows whose commands show their figures. Raises `Refused` where a command fails."""
+    rows = [row for one in found.values() for row in one["figures"]]
+    printed = ran((row["command"] for row in rows), folder)
+    broken = [
+        f"{name} ended with {one.code}: {one.printed[-300:]}" for name, one in printed.items() if one.code not in FINE
+    ]
+    if broken:
+        raise Refused("\nseeds: ".join(broken))
+    lacking = {row["command"] for row in rows if not shows(printed[row["command"]].printed, row["ours"])}
+    printed |= ran(map(as_json, lacking), folder)
+    return {
+        name: {**one, "figures": [kept for row in one["figures"] if (kept := told_by(row, printed)) is not None]}
+        for name, one in found.items()
+    }
+
+
+def walks(folder: Path) -> str:
+    """The walks as Markdown, with what their commands print."""
+    printed = ran((command for walk in WALKS for _, command, _ in walk.steps), folder)
+    found = []
+    for number, walk in enumerate(WALKS, 1):
+        found.append(f"## {number}. {walk.question}\n\n{walk.own}")
+        for what, command, lines in walk.steps:
+            every = printed[command].printed.splitlines()
+            kept = [line.rstrip() for line in every if re.search(lines, line)][:_SHOWN]
+            found.append(f"{what}:\n\n```console\n$ {command}\n" + "\n".join(kept) + "\n```")
+    return "\n\n".join(found)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -135,10 +332,15 @@ def _cell(key: str, text: str) -> str:
 def page(found: Mapping[str, Found]) -> str:
     """All tables, each under its system's name."""
     return "\n\n".join(
-        f"## {SYSTEMS[name]}\n\n`python -m examples.{name}`\n\n"
+        f"### {SYSTEMS[name]}\n\n`python -m examples.{name}`\n\n"
         + (f"could not run: {one['failed']}" if one.get("failed") else table(one["figures"]))
         for name, one in found.items()
     )
+
+
+def between(text: str, begin: str, end: str, inner: str) -> str:
+    """`text` with `inner` between two of its lines."""
+    return f"{text.partition(begin)[0]}{begin}\n\n{inner}\n\n{end}{text.partition(end)[2]}"
 
 
 def main() -> None:
@@ -159,14 +361,19 @@ def main() -> None:
     failed = [f"examples.{name} could not run: {one['failed']}" for name, one in found.items() if one.get("failed")]
     if failed and (given.check or given.write):
         raise SystemExit("seeds: " + "\nseeds: ".join(failed))
+    if given.check or given.write:
+        try:
+            found = held(found, folder)
+        except Refused as error:
+            raise SystemExit(f"seeds: {error}") from None
     if given.check and (broken := list(wrong(found, folder))):
         raise SystemExit("seeds: " + "\nseeds: ".join(broken))
     if given.json:
         print(json.dumps(found, indent=1))
     elif given.write:
         text = PAGE.read_text(encoding="utf-8")
-        before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-        PAGE.write_text(f"{before}{BEGIN}\n\n{page(found)}\n\n{END}{after}", encoding="utf-8")
+        text = between(text, WALK_BEGIN, WALK_END, walks(folder))
+        PAGE.write_text(between(text, BEGIN, END, page(found)), encoding="utf-8")
     else:
         print(page(found))
 

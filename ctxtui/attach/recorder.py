@@ -35,7 +35,7 @@ from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
-from ctxtui.transcripts.kit.http_exchange.sender import Sender, sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import Sender, sender_of
 from ctxtui.wire.bounds import MAX_BODY, MAX_UNWRITTEN
 from ctxtui.wire.key_mask import KeyMask
 from ctxtui.wire.unpacking import BodyUnpacker, unpacker

@@ -90,7 +90,7 @@ def _format(
 
 
 def _bodies(name: str, dialect: str) -> Format:
-    module, bare = "bodies.formats", "JSON bodies without any message"
+    module, bare = "bodies.reader", "JSON bodies without any message"
     return Format(name, lazy(module, "sniff_as", dialect), _opener(module, "open_as", dialect), bare=bare)
 
 
@@ -150,7 +150,11 @@ FORMATS: Final[tuple[Format, ...]] = (
     _format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
     _format("lm studio counts", "lm_studio_counts", bare="an LM Studio log without the tokens of any request"),
     _format("job folder", "job_folder", bare="a job folder without any prompt or response"),
-    _format("root llm log", "root_llm_log", companions=("config.json", "generations/gen_*/trial_*.json")),
+    _format(
+        "root llm log",
+        "root_llm_log",
+        companions=("config.json", "cost_tracking.json", "generations/gen_*/trial_*.json"),
+    ),
     _format("opencode", "opencode.database", bare="an OpenCode session without any message"),
     _format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
     _format("llm", "llm_logs"),

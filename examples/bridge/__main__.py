@@ -61,7 +61,8 @@ def play(given: argparse.Namespace) -> None:
     short = edges() if is_offline(given) and given.edges else {}
     runs = side_by_side(lambda name: run(given, folder / name, name, short.get(name)), [*given.under, *short])
     model = given.model or "offline"
-    sizes = {name: asked("mcp", "size", name, "--model", model, cwd=folder / given.under[0]) for name in given.servers}
+    listed = {name: str(HERE / "tools" / f"{name}.json") for name in given.servers}
+    sizes = {name: asked("mcp", "size", file, "--model", model, cwd=folder) for name, file in listed.items()}
     sessions = {name: one["metadata"]["session"] for name, one in runs.items()}
     growth = {name: _prompts(sessions[name], folder) for name in given.under}
     found = figures({name: runs[name] for name in given.under}, growth, sizes)

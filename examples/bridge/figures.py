@@ -31,7 +31,7 @@ def figures(
         if name != "plain":
             found.append(_cured(name, prompts, plain))
     for name, run in runs.items():
-        found.append(_metadata(name, run["metadata"]))
+        found += _metadata(name, run["metadata"])
     return found
 
 
@@ -124,14 +124,16 @@ def _cured(name: str, prompts: Sequence[int], plain: Sequence[int]) -> Figure:
     )
 
 
-def _metadata(name: str, metadata: Mapping[str, Any]) -> Figure:
-    told = " ".join(str(metadata[key]) for key in METADATA)
-    return Figure(
+def _metadata(name: str, metadata: Mapping[str, Any]) -> Iterator[Figure]:
+    told, claimed = " ".join(str(metadata[key]) for key in METADATA), "N29, §3 (g), 002"
+    rounds = f"{metadata['rounds_used']} calls"
+    yield Figure(f"rounds_used, {name}", "100", rounds, "a member of the metadata", "ctxtui growth ID", claimed, name)
+    yield Figure(
         f"metadata, {name.replace('_', ' ')}",
         "5 members",
         told,
         " ".join(METADATA),
         "ctxtui show ID",
-        "N29, §3 (g), 002",
+        claimed,
         name,
     )

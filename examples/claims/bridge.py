@@ -91,15 +91,17 @@ def _schemas(folder: Path) -> Iterator[Figure]:
     small = folder / "github-ours.json"
     small.write_text(json.dumps({"tools": [_ours(tool) for tool in listed]}), encoding="utf-8")
     kept = asked("mcp", "size", str(small), "--model", MODEL, cwd=folder)["tokens"]
-    yield Figure(
-        "schemas made smaller",
-        "descriptions cut at 100, nothing of a property but its type",
-        f"{ours:,} -> {theirs:,} as theirs; {kept:,} with required, enums and items kept",
-        "theirs lets a model leave out what is required: minimise_schemas keeps what a call is checked against",
-        f"ctxtui curate {SAMPLE} --policy minimise_schemas --dry-run",
-        "N24, §3 (c), 002 strategy 3",
-        SAMPLE,
-    )
+    why = "theirs lets a model leave out what is required: minimise_schemas keeps what a call is checked against"
+    for name, what, tokens in (("theirs", "nothing of a property but its type", theirs), ("ours", "as checked", kept)):
+        yield Figure(
+            f"schemas made smaller, {what}",
+            "descriptions cut at 100, nothing of a property but its type",
+            f"{tokens:,}",
+            why,
+            f"ctxtui mcp size HERE/github-{name}.json --model {MODEL}",
+            "N24, §3 (c), 002 strategy 3",
+            SAMPLE,
+        )
 
 
 def _theirs(tool: dict[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from examples.kit import COMMAND, Figure, asked
+from examples.kit import Figure, asked
 from examples.pedroceli import repository
 
 SAMPLE = "sessions/4-pedroceli.jsonl"
@@ -16,7 +15,6 @@ MODEL = "qwen2.5-coder:32b"
 
 def rows(folder: Path) -> Iterator[Figure]:
     """The rows; `folder` is where to work."""
-    yield from _too_large(folder)
     model = folder / "my-model"
     model.mkdir()
     (model / "config.json").write_text(json.dumps({"model_type": "qwen2", "max_position_embeddings": 16_384}))
@@ -52,21 +50,3 @@ def _empty(folder: Path) -> Path:
     made = folder / "empty"
     made.mkdir(exist_ok=True)
     return made
-
-
-def _too_large(folder: Path) -> Iterator[Figure]:
-    project = folder / "too-large"
-    project.mkdir()
-    (project / "ctxtui.toml").write_text(f'[models."{MODEL}"]\ncontext_size = 500000\nusable_context = 24576\n')
-    asks = ("run", "Refactor the database layer", "--model", MODEL, "--base-url", "http://127.0.0.1:9/v1")
-    done = subprocess.run([*COMMAND, *asks], cwd=project, capture_output=True, text=True, check=False)
-    said = done.stderr.strip().replace(str(folder), "...").splitlines()
-    yield Figure(
-        "a window of 500,000 for a model of 32,768",
-        "an error that names value, maximum and fix",
-        f"exit code {done.returncode}: {said[-1] if said else ''}",
-        "before anything is sent: nobody listens at that address",
-        "ctxtui show " + SAMPLE,
-        "N30, N31, §4 windows, 004 validation",
-        SAMPLE,
-    )

@@ -37,11 +37,10 @@ def printed_log(folder: Path) -> Iterator[Figure]:
     ours = " ".join(f"{one['running_tokens'] / 1000:.0f}k" for one in fed)
     why = "counted, with a system prompt of 1.8k; theirs are characters / 4"
     yield Figure("context after each feedback", "25k 64k 102k 150k 191k", ours, why, show, "§1 trouble, 000 §2.3", LOG)
-    steps = (fed[-1]["running_tokens"] - fed[0]["running_tokens"]) / max(1, len(fed) - 1)
-    growth = f"ctxtui growth {LOG}"
-    yield Figure(
-        "growth a generation, as printed", "about 40k", f"{steps / 1000:.0f}k", "", growth, "§1 trouble, 000 §2.3", LOG
-    )
+    grown = asked("growth", path, "--phase-rule", "Generation \\d+", cwd=folder)["phases"][2:]
+    steps = " ".join(f"{one['growth'] / 1000:.1f}k" for one in grown)
+    growth = f"ctxtui growth {LOG} --phase-rule 'Generation \\d+'"
+    yield Figure("growth a generation, as printed", "about 40k", steps, "", growth, "§1 trouble, 000 §2.3", LOG)
     yield from _labels(shown, sum(one["tokens"] for one in fed), show)
     yield from _cures(path, folder, fed)
     yield from _money([one["context_tokens"] for one in shown["growth"]])
@@ -108,8 +107,8 @@ def _money(calls: list[int]) -> Iterator[Figure]:
     yield Figure(
         "input of the calls with feedback 0 and 4, no cache",
         "25,000: $0.075; 190,000: $0.57, 7.6 times",
-        f"{first:,}: ${first * USD:.3f}; {last:,}: ${last * USD:.2f}, {last / first:.1f} times",
-        "at $3 a million",
+        f"{first:,}, {last:,}",
+        f"at $3 a million ${first * USD:.3f} and ${last * USD:.2f}, {last / first:.1f} times",
         f"ctxtui growth {LOG}",
         "§1 (g), N5, 000 appendix C",
         LOG,
@@ -168,8 +167,8 @@ def _whole_run(old: Searched) -> Iterator[Figure]:
     yield Figure(
         "last call of ten generations, no cache",
         "430,000: $1.29, 17 times the first",
-        f"{last:,}: ${last * USD:.2f}",
-        "at $3 a million",
+        f"{last:,}",
+        f"at $3 a million ${last * USD:.2f}",
         "ctxtui growth ID",
         "§1 (g), N5, 000 appendix C",
         "old",
@@ -178,8 +177,8 @@ def _whole_run(old: Searched) -> Iterator[Figure]:
     yield Figure(
         "input of ten generations of the root, no cache",
         "about 3,000,000: $9.00",
-        f"{total:,}: ${whole:.2f}",
-        "at $3 a million",
+        f"{total:,}",
+        f"at $3 a million ${whole:.2f}",
         "ctxtui growth ID",
         "§1 (g), N5, 000 appendix C",
         "old",

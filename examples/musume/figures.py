@@ -44,17 +44,15 @@ def _less(before: int, after: int) -> str:
 
 
 def _texts(sizes: Sizes) -> Iterator[Figure]:
-    n, counted, command = sizes.tokens, "theirs are estimates: what they print is no larger than ours", "ctxtui count"
-    texts = f"{command} HERE/texts/"
+    n, counted = sizes.tokens, "theirs are estimates: what they print is no larger than ours"
     told = f"{n['system']:,} + {n['tools']:,}"
-    yield Figure(
-        "system prompt and tools", "2,300 + 1,500", told, "ours say the same in fewer words", f"{texts}system.txt"
-    )
+    command = _count("system", "tools")
+    yield Figure("system prompt and tools", "2,300 + 1,500", told, "ours say the same in fewer words", command)
     same = json.loads(sizes.small_button) == PRINTED and [*json.loads(sizes.small_button)] == [*PRINTED]
     ours = "the same members in this order" if same else sizes.small_button
     why = "but for the blanks, which cost tokens and say nothing"
     yield Figure(
-        "Option A of the button that they print", json.dumps(PRINTED), ours, why, f"{texts}small_button.txt", "N15"
+        "Option A of the button that they print", json.dumps(PRINTED), ours, why, _count("small_button"), "N15"
     )
     for name, theirs in (
         ("button", "180 -> 65"),
@@ -62,35 +60,39 @@ def _texts(sizes: Sizes) -> Iterator[Figure]:
         ("menu", "300 to 500 -> no figure"),
     ):
         ours = _less(n[name], n[f"small_{name}"])
-        yield Figure(f"a {name} by Option A", theirs, ours, counted, f"{texts}{name}.txt", "N15, §2 (a)")
+        yield Figure(f"a {name} by Option A", theirs, ours, counted, _count(name, f"small_{name}"), "N15, §2 (a)")
     ours = _less(n["screen"], n["small_screen"])
     yield Figure(
         "a screen of 21 buttons (priority 1)",
         "4,500 -> 1,600, 65 % less",
         ours,
         counted,
-        f"{texts}screen.txt",
+        _count("screen", "small_screen"),
         "N15, §2 (a)",
     )
     small = f"by Option A {n['spaced_screen']:,} with blanks, {n['indented_screen']:,} indented"
     ours = f"{n['minified_screen']:,} without blanks; {small}"
     why = "half of what Option A saves are blanks; other encodings (msgpack) are no text"
-    yield Figure(
-        "the same screen in other encodings", "to investigate", ours, why, f"{texts}minified_screen.txt", "N21"
-    )
+    command = _count("minified_screen", "spaced_screen", "indented_screen")
+    yield Figure("the same screen in other encodings", "to investigate", ours, why, command, "N21")
     same = sizes.small_turn == FOUR_LINES
     ours = "the same four lines, byte for byte" if same else sizes.small_turn.replace("\n", " / ")
-    yield Figure("what becomes of turn_000005", "four lines", ours, "", f"{texts}small_turn.txt", "N16")
+    yield Figure("what becomes of turn_000005", "four lines", ours, "", _count("small_turn"), "N16")
     ours = _less(n["turn"], n["small_turn"])
     yield Figure(
         "a turn that is over (priority 2)",
         "8,500 -> 150, 98 % less",
         ours,
         "with all memory files",
-        f"{texts}turn.txt",
-        "§2 (b)",
+        _count("turn", "small_turn"),
+        "N16, §2 (b)",
     )
-    yield Figure("memory files", "4,000 to 6,000", f"{n['memory']:,}", "of a budget of 32,000", f"{texts}memory.txt")
+    yield Figure("memory files", "4,000 to 6,000", f"{n['memory']:,}", "of a budget of 32,000", _count("memory"))
+
+
+def _count(*names: str) -> str:
+    files = " ".join(f"HERE/texts/{name}.txt" for name in names)
+    return f"ctxtui count {files} --model claude-haiku-4-5"
 
 
 def _input(runs: Mapping[str, Played]) -> Iterator[Figure]:
@@ -223,8 +225,16 @@ def _memory(folder: Path) -> Figure:
     where.mkdir()
     (where / "todo.md").write_text("x" * 40_000, encoding="utf-8")
     told = Memory(where, 32_000, lambda text: len(text) // 4).write("ui_knowledge.md", "y" * 100_000, new=True)
+    said = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": told}]}
+    (folder / "budget.json").write_text(json.dumps({"model": "claude-haiku-4-5", "max_tokens": 9, "messages": [said]}))
     return Figure(
-        "a write above the budget of memory", "32,000", told, "refused to the agent, who can shorten", "", "N18"
+        "a write above the budget of memory",
+        "32,000",
+        told,
+        "refused to the agent, who can shorten",
+        "ctxtui show ID",
+        "N18",
+        "HERE/budget.json",
     )
 
 

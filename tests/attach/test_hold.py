@@ -20,7 +20,7 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import APPLY, REFUSE, RELEASE, HoldGate
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.kit.http_exchange.sender import TITLE, side_call
+from ctxtui.transcripts.kit.http_exchange.pair import TITLE, side_call
 from tests.attach.raw import RawProvider, raw_provider
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

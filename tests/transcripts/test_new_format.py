@@ -74,7 +74,7 @@ NAMED = {
     # What is sent to a collector is told there under the name that the format has here.
     "services/attach/otlp.py": {"opentelemetry"},
     # Who sends a request, and what is put around a program: clients by their names.
-    "transcripts/kit/http_exchange/sender.py": {"claude code", "codex"},
+    "transcripts/kit/http_exchange/pair.py": {"claude code", "codex"},
     "services/attach/programs/opencode.py": {"opencode"},
     "services/attach/registry.py": {"codex", "opencode", "pi"},
     # What a program is told again that forks, and recordings that stand beside the client's own of the same session.

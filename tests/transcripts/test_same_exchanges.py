@@ -16,7 +16,7 @@ from ctxtui.services.counting.pricing import totals_of
 from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.session_report import missed
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.kit.http_exchange.sender import COUNTS
+from ctxtui.transcripts.kit.http_exchange.pair import COUNTS
 from ctxtui.transcripts.registry import detect
 from tests.cases.exchanges import CONTAINERS, WITH_HEADERS, Made, as_chat, grid, scenarios
 from tests.corpus import corpus_params

@@ -151,7 +151,10 @@ def markers_json(found: Sequence[Placing]) -> list[dict[str, Any]]:
 def markers_text(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
     """The first thread's table and the markers that did not pay; the other threads with a line each."""
     if not found:
-        yield "Other markers cannot be tried: no thread with several timed calls to a provider that takes markers."
+        yield (
+            "Other markers cannot be tried: no thread with several timed and reported calls to a provider that takes "
+            "markers. `ctxtui lab NAME --cache 5m --cache none` tries lifetimes on contexts that are counted."
+        )
     first, rest = found[:1], found[1:]
     for one in first:
         yield from _marker_table(one, several=bool(rest))

@@ -18,8 +18,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.curated import AppliedEdits, Curated, Proof, StoredEdits
 from ctxtui.services.child_process import ChildGone, ChildProcess
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.sender import sender_of, side_call
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
 
 MOST: Final = 20.0
 """Seconds that a request waits for its edits; then its own bytes leave."""

@@ -24,8 +24,7 @@ from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
 from ctxtui.services.attach.own_answer import SPOKEN, error_event, own_answer, own_refusal, ping_of
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.sender import sender_of, side_call
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)

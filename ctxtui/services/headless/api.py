@@ -17,6 +17,7 @@ from typing import Any
 from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
 from ctxtui.analysis.call_choice import choose
 from ctxtui.core import canonical
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import single
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -36,8 +37,8 @@ from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import confined
 
 __all__ = [
-    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "HeadlessRun", "Outcome", "OwnTool",
-    "RunResult", "agent_run", "confined", "curator", "run_task",
+    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "CtxtuiError", "HeadlessRun",
+    "Outcome", "OwnTool", "RunResult", "agent_run", "confined", "curator", "run_task",
 ]  # fmt: skip
 
 

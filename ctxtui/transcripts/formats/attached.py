@@ -20,8 +20,7 @@ from ctxtui.transcripts.kit.fields import count, listed, moment, obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, bytes_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, value
-from ctxtui.transcripts.kit.http_exchange.sender import sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, sender_of, value
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.quota import in_headers
 from ctxtui.transcripts.kit.readers import lines_reader

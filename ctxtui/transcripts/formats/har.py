@@ -15,8 +15,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
-from ctxtui.transcripts.kit.http_exchange.sender import sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, sender_of
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
 from ctxtui.transcripts.kit.readers import json_reader
 

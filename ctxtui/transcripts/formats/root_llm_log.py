@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import count, moment, money, obj, one_line, word
+from ctxtui.transcripts.kit.fields import count, moment, money, obj, objects, one_line, word
 from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import FoundObject
@@ -23,6 +23,9 @@ from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "root llm log"
 CONFIGURATION: Final = "config.json"
+ACCOUNT: Final = "cost_tracking.json"
+_NEAR: Final = 1.5
+"""Seconds within which the account and the log tell of one answer."""
 _TURN: Final = frozenset({"turn", "role", "content"})
 _TRIAL: Final = frozenset({"trial_id", "response"})
 _CALIBRATION: Final = "[CALIBRATION]"
@@ -52,6 +55,8 @@ class _Search:
         """The calls so far, as the log and the trials tell them."""
         self._models: dict[bool, _Model] = {}
         """What the experiment's configuration says of the root's model (True) and of the children's."""
+        self._spent: list[tuple[float, Usage]] = []
+        """What the experiment's account says of the root's calls, with the time of each answer."""
         self._asked: dict[str, float | None] = {}
         """When a thread's last message was written down: its request went then."""
 
@@ -124,8 +129,20 @@ class _Search:
     def _called(self, call: Call) -> CallSeen:
         """The call, with what the configuration says of its model where its own record does not."""
         self._calls[call.id] = call
-        known = self._models.get(call.thread in (MAIN, _ASIDE))
+        is_root = call.thread in (MAIN, _ASIDE)
+        known, when = self._models.get(is_root), call.ended
+        if is_root and call.usage is None and when is not None and self._spent:
+            at, usage = min(self._spent, key=lambda one: abs(one[0] - when))
+            call = replace(call, usage=usage) if abs(at - when) <= _NEAR else call
         return CallSeen(known.fill(call) if known is not None else call)
+
+    def accounted(self, value: dict[str, Json]) -> Iterator[Event]:
+        """What the experiment's ``cost_tracking.json`` tells of the root's calls."""
+        for one in objects(value.get("usage_log")):
+            when, usage = moment(one.get("timestamp")), _usage(one)
+            if word(one.get("llm_type")).startswith("root") and when is not None and usage is not None:
+                self._spent.append((when, usage))
+        yield from map(self._called, self._calls.values())
 
     def configured(self, value: dict[str, Json]) -> Iterator[Event]:
         for is_root, names in ((True, _ROOT), (False, _CHILDREN)):
@@ -139,14 +156,14 @@ class _Search:
         yield from map(self._called, self._calls.values())
 
 
-class _Configuration:
-    """Takes the experiment's ``config.json``."""
+class _Beside:
+    """Takes a file of the experiment that is beside the log: its configuration, its account."""
 
-    def __init__(self, search: _Search) -> None:
-        self._search = search
+    def __init__(self, take: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
+        self._take = take
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterator[Event]:
-        return self._search.configured(value)
+        return self._take(value)
 
     def standing(self) -> Iterator[Event]:
         return iter(())
@@ -185,14 +202,15 @@ def _usage(cost: dict[str, Json]) -> Usage | None:
 
 
 class RootLogReader(LinesReader):
-    """Reads the log or a trial; `part` gives readers for the trials' files and for the experiment's configuration."""
+    """Reads the log or a trial; `part` gives readers for trials and for the experiment's configuration and account."""
 
     def __init__(self, tree: Tree) -> None:
         self._search = _Search(tree)
         super().__init__(self._search)
 
     def part(self, name: str) -> Reader:
-        return LinesReader(_Configuration(self._search) if name == CONFIGURATION else self._search)
+        take = {CONFIGURATION: self._search.configured, ACCOUNT: self._search.accounted}.get(name)
+        return LinesReader(_Beside(take) if take is not None else self._search)
 
 
 reader = RootLogReader

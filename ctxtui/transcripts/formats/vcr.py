@@ -16,8 +16,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, listed, moment, obj, objects, word
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in
-from ctxtui.transcripts.kit.http_exchange.sender import sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, betas_in, sender_of
 from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "vcr"

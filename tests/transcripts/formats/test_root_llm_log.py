@@ -108,6 +108,27 @@ def test_the_experiment_s_configuration_names_the_models(first: str, children: d
     assert not session.skipped and all(one.kind == "code" for one in session.happenings)
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_the_experiment_s_account_tells_what_the_root_used(late: bool) -> None:
+    def entry(kind: str, at: str, given: int, read: int) -> dict[str, Any]:
+        return {"input_tokens": given, "output_tokens": 7, "cost": 0.25, "timestamp": f"2026-01-01T00:{at}",
+                "llm_type": kind, "cache_creation_input_tokens": 0, "cache_read_input_tokens": read}  # fmt: skip
+
+    account = {"total_cost": 1, "usage_log": [
+        entry("child", "00:05.001000", 1, 0), entry("root", "00:02.400000", 500, 40), entry("root", "09:00", 9, 9),
+        entry("root_calibration", "00:01.100000", 33, 0),
+    ]}  # fmt: skip
+    reader = form_of(as_lines(log()), NAME).open((session := Session()).tree)
+    parts = [(reader, as_lines(log())), (reader.part("cost_tracking.json"), as_bytes(account, indent=2))]
+    for part, data in parts[:: -1 if late else 1]:
+        session.fold([*part.feed(data), *part.settle()])
+    (aside,) = calls(session, "calibration")
+    assert aside.usage and aside.usage.input == 33
+    first, second = calls(session)
+    assert first.usage and (first.usage.input, first.usage.cache_read, first.usage.cost) == (540, 40, 0.25)
+    assert second.usage is None, "nothing was told within its second"
+
+
 def test_another_program_s_configuration_says_nothing() -> None:
     reader = form_of(as_lines(log()), NAME).open((session := Session()).tree)
     part = reader.part("config.json")

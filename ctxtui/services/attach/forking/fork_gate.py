@@ -10,8 +10,7 @@ from ctxtui.attach.http1 import Head
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.sender import sender_of, side_call
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
 
 
 class ForkGate(Struct):

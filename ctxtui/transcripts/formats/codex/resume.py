@@ -22,7 +22,7 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import ESTIMATED_BY
-from ctxtui.transcripts.formats.codex.records import COPIED_LINES, EVENT, ITEM, META, USAGE, decode
+from ctxtui.transcripts.formats.codex.items import COPIED_LINES, EVENT, ITEM, SESSION_META, USAGE, decode
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
@@ -64,7 +64,7 @@ def changed(order: ResumeOrder, session_id: str) -> ResumedFile:
     lines: list[RolloutLine] = []
     for raw, piece in found:
         line = _line_of(raw, piece)
-        if line.type == META and any(one.type == META for one in lines):
+        if line.type == SESSION_META and any(one.type == SESSION_META for one in lines):
             # Forks repeat the record of what they came from; the first one counts.
             line.slots.clear()
         lines.append(line)
@@ -187,7 +187,7 @@ def _slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
             yield from map(_slot, replacement)
         elif isinstance(payload.get("message"), str):
             yield _text_slot(payload["message"])
-    elif type_ == META:
+    elif type_ == SESSION_META:
         base = payload.get("base_instructions")
         words = base.get("text") if isinstance(base, dict) else base
         if isinstance(words, str) and words:
@@ -229,7 +229,7 @@ def _written(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
     Where the client numbers its lines (facts §13), they are numbered anew: it refuses a file with a gap.
     """
     made = list(_lines(lines, session_id))
-    about = next((n for n, line in enumerate(made) if decode(line, False)[0].type == META), None)
+    about = next((n for n, line in enumerate(made) if decode(line, False)[0].type == SESSION_META), None)
     if about is not None:
         made[about] = _copied(made[about], len(made))
     first = _number(made[0]) if made else None
@@ -275,7 +275,7 @@ def _numbered(line: bytes, number: int) -> bytes:
 
 
 def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
-    old = next((line.payload.get("id") for line in lines if line.type == META), None)
+    old = next((line.payload.get("id") for line in lines if line.type == SESSION_META), None)
     is_named = False
     for line in lines:
         if line.type == ITEM:
@@ -283,7 +283,7 @@ def _lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
                 yield from (_item_line(line, value).raw + b"\n" for value in _items_of(chain(*slot.before)))
                 if not slot.removed:
                     yield (line.written(slot.new_value) if slot.changes else line.raw) + b"\n"
-        elif line.type == META and (not is_named or line.payload.get("id") == old):
+        elif line.type == SESSION_META and (not is_named or line.payload.get("id") == old):
             # From 0.137 on the client repeats its own record with every turn.
             is_named = True
             yield _named(line, session_id) + b"\n"
@@ -389,13 +389,13 @@ def _translated(order: TranslatedOrder) -> ResumedFile:
     session_id, when = named(next(order.ids), order.now), stamp(order.now)
     meta: Body = {"id": session_id, "timestamp": when, "cwd": order.cwd or "/", "originator": "ctxtui"}
     meta |= {"cli_version": _VERSION, "source": "cli", "model_provider": "openai"}
-    lines: list[tuple[str, Body]] = [("session_meta", meta)]
+    lines: list[tuple[str, Body]] = [(SESSION_META, meta)]
     for item in order.body["input"]:
-        lines.append(("response_item", item))
+        lines.append((ITEM, item))
         words = "\n".join(part["text"] for part in item.get("content", []) if part.get("text"))
         if item["type"] == "message" and item["role"] in _EVENTS and words:
             # The client draws the conversation from these, and goes on from the items.
-            lines.append(("event_msg", {"type": _EVENTS[item["role"]], "message": words}))
+            lines.append((EVENT, {"type": _EVENTS[item["role"]], "message": words}))
     meta[COPIED_LINES] = len(lines)
     data = b"".join(
         canonical.dumps({"timestamp": when, "type": type_, "payload": payload}) + b"\n" for type_, payload in lines

@@ -20,7 +20,7 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Skip
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, Counts, counts_of, record_of
-from ctxtui.transcripts.formats.codex.records import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
+from ctxtui.transcripts.formats.codex.items import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import count, one_line, plain, seconds, word
 from ctxtui.transcripts.kit.quota import in_rate_limits

@@ -16,8 +16,7 @@ from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Con
 from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.sender import COUNTS, LABELS, WARM_UP, Sender, side_call
+from ctxtui.transcripts.kit.http_exchange.pair import COUNTS, LABELS, WARM_UP, Exchange, Sender, side_call, value
 from ctxtui.wire.grammar import split_item
 from ctxtui.wire.registry import DIALECTS
 

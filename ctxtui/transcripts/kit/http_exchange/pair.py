@@ -1,15 +1,109 @@
-"""One request with its answer, and where it went."""
+"""One request with its answer, where it went, and whose it is as the headers of clients tell (facts §13.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.http_exchange.sender import Sender
+from ctxtui.core.session import MAIN
+from ctxtui.transcripts.kit.fields import count, listed, obj, objects, word
+
+TITLE: Final = "title"
+COUNTS: Final = "counts"
+CLASSIFIER: Final = "classifier"
+PROBE: Final = "probe"
+WARM_UP: Final = "warm-up"
+LABELS: Final = {
+    TITLE: "titles for the session",
+    COUNTS: "what the client had counted",
+    CLASSIFIER: "the client's check of commands",
+    PROBE: "the client's probes",
+    WARM_UP: "the client's warm-ups",
+}
+"""What a client asks beside the conversation, in words."""
+
+_VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
+_CLIENTS: Final = {"claude-cli": "claude code", "codex": "codex"}
+
+
+class Sender(Struct, frozen=True, kw_only=True):
+    """`session` and `thread` are the client's own ids ("" where it tells none; `MAIN` for its main line), `parent` is
+    the thread that began this one, `label` what the client calls it. `client` and `version` are as the client
+    signs."""
+
+    session: str = ""
+    thread: str = ""
+    parent: str = ""
+    label: str = ""
+    client: str = ""
+    version: str = ""
+
+
+def sender_of(headers: Mapping[str, str]) -> Sender:
+    """Who sends a request with these headers (names in small letters)."""
+    signed = _VERSION.match(headers.get("user-agent", ""))
+    client, version = (signed[1].lower(), signed[2]) if signed else ("", "")
+    client = _CLIENTS.get(client, client)
+    if session := headers.get("x-claude-code-session-id", ""):
+        agent = headers.get("x-claude-code-agent-id", "")
+        return Sender(
+            session=session, thread=agent or MAIN, parent=MAIN if agent else "", client="claude code", version=version
+        )
+    if "originator" in headers and (thread := headers.get("thread-id", "")):
+        parent = headers.get("x-codex-parent-thread-id", "")
+        session = headers.get("session-id", "") or parent or thread
+        return Sender(
+            session=session,
+            thread=MAIN if thread == session else thread,
+            parent="" if thread == session else MAIN if parent in ("", session) else parent,
+            label=headers.get("x-openai-subagent", "").replace("_", " "),
+            client="codex",
+            version=version,
+        )
+    if session := headers.get("x-session-affinity", "") or headers.get("x-session-id", ""):
+        return Sender(session=session, client=client, version=version)
+    return Sender(client=client, version=version)
+
+
+def side_call(path: str, body: Json) -> str:
+    """What kind of side call a request is that a client makes beside the conversation; "" for a turn of it."""
+    if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
+        return COUNTS
+    asked = obj(body)
+    if asked.get("generate") is False:
+        return WARM_UP
+    if asked.get("tools"):
+        return ""
+    if count(asked.get("max_tokens")) == 1:
+        return PROBE
+    if any("</severity>" in word(one) for one in listed(asked.get("stop_sequences"))):
+        return CLASSIFIER
+    shaped = obj(obj(asked.get("output_config")).get("format")) or obj(asked.get("output_format"))
+    schema = obj(obj(shaped.get("schema")).get("properties"))
+    if shaped.get("type") == "json_schema" and set(schema) & {"title", "isNewTopic", "branch"}:
+        return TITLE
+    # Codex in its terminal, in a session of its own.
+    shaped = obj(obj(asked.get("text")).get("format"))
+    if shaped.get("type") == "json_schema" and set(obj(obj(shaped.get("schema")).get("properties"))) == {"title"}:
+        return TITLE
+    return TITLE if _asks_for_title(asked) else ""
+
+
+def _asks_for_title(asked: dict[str, Json]) -> bool:
+    """OpenCode and others ask in words."""
+    system = asked.get("system") or asked.get("instructions")
+    said = word(system) or " ".join(word(one.get("text")) for one in objects(system))
+    for message in objects(asked.get("messages")) + objects(asked.get("input")):
+        if message.get("role") in ("system", "developer"):
+            content = message.get("content")
+            said += word(content) or " ".join(word(one.get("text")) for one in objects(content))
+    return "title generator" in said[:400].lower()
+
 
 _HOSTS: Final = (
     ("anthropic.com", "anthropic"),
