@@ -23,7 +23,7 @@ CONTENT: Final = "content"
 TOOLS: Final = "tools"
 MODEL: Final = "model"
 PARAMETER: Final = "parameter"
-LIFETIME: Final = "lifetime"
+EXPIRED: Final = "expired"
 LOOKBACK: Final = "lookback"
 MINIMUM: Final = "below minimum"
 MARKER_MOVED: Final = "marker moved"
@@ -62,7 +62,7 @@ class SentRequest(NamedTuple):
 
 
 class Why(NamedTuple):
-    """Why a request missed. `what` names the tool, parameter or model; `by` is how much: seconds (`LIFETIME`,
+    """Why a request missed. `what` names the tool, parameter or model; `by` is how much: seconds (`EXPIRED`,
     `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
 
     `before` and `now` are the tree nodes of the first blocks where the two requests part (`ROOT`: they do not, or one
@@ -153,7 +153,7 @@ def _short(case: _Case) -> Why | None:
 
 def _lifetime(case: _Case) -> Why | None:
     life, past = case.left.life, case.outcome.at - case.left.at
-    return Why(LIFETIME, by=past - life) if life is not None and past > life else None
+    return Why(EXPIRED, by=past - life) if life is not None and past > life else None
 
 
 def _model(case: _Case) -> Why | None:

@@ -17,17 +17,29 @@ from ctxtui.core.errors import CtxtuiError
 
 SCHEMA_VERSION: Final = 1
 """Raised when a field of any JSON output changes its meaning or goes; new fields do not raise it."""
+_DECIMALS: Final = 12
+"""Places of a number: a token costs a ten-millionth of a dollar, a sum of them is off by a quadrillionth."""
 
 
 def write_json(fields: Mapping[str, Any]) -> None:
     """Print `fields` as one JSON object with ``schema_version`` in front.
 
-    ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was.
+    ASCII only: a terminal obeys nothing in it, and a lone surrogate of a recording stays what it was. Sums of money end
+    where their digits do, not in what a binary fraction adds to them.
     """
     progress.wipe()
     indent = 1 if sys.stdout.isatty() else None
-    json.dump({"schema_version": SCHEMA_VERSION, **fields}, sys.stdout, indent=indent, default=_spelled)
+    told = _rounded({"schema_version": SCHEMA_VERSION, **fields})
+    json.dump(told, sys.stdout, indent=indent, default=_spelled)
     sys.stdout.write("\n")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, _DECIMALS)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _spelled(value: object) -> float | str:

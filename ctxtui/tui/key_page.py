@@ -68,8 +68,9 @@ def meanings(screens: Screens) -> dict[str, list[str]]:
 
 
 def free(screens: Screens) -> list[str]:
-    """The keys that a terminal can send as one and that no screen uses."""
-    used = {*meanings(screens), *(key for keys, _, _ in MOVING for key in keys.split())}
+    """The keys that a terminal can send as one and that no screen uses, not even to say where a command went."""
+    moved = (key for key, _, _ in MOVED)
+    used = {*meanings(screens), *(key for keys, _, _ in MOVING for key in keys.split()), *moved}
     return [key for key in (*_TYPED, *_CONTROL) if key not in used]
 
 

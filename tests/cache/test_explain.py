@@ -125,7 +125,7 @@ def test_the_first_image(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_lifetime() -> None:
-    assert named(Session().why(START, body(*GROWN), at=341)) == (explain.LIFETIME, "", 41)
+    assert named(Session().why(START, body(*GROWN), at=341)) == (explain.EXPIRED, "", 41)
 
 
 def test_lookback() -> None:
@@ -194,5 +194,5 @@ def test_where_two_contexts_part() -> None:
 
 def test_diagnoses_that_say_nothing() -> None:
     assert agrees(explain.TOOLS, "tools", "previous_message_not_found") is None
-    assert agrees(explain.LIFETIME, "", "messages_changed") is None
+    assert agrees(explain.EXPIRED, "", "messages_changed") is None
     assert agrees(explain.PARAMETER, "", "reasoning_effort_changed")

@@ -18,7 +18,7 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import CLIENT_VERSION, Call, EpochStart
 from ctxtui.core.tree import ROOT, Tree
 
-EXPIRED: Final = "expired"
+EXPIRED: Final = explain.EXPIRED
 MODEL: Final = explain.MODEL
 RESUME: Final = "resume"
 COMPACTION: Final = explain.COMPACTION
@@ -55,7 +55,7 @@ def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutco
     found = explain.why(tree, before, now, left, outcome)
     if found is None or found.cause == explain.NOT_IN_RECORD:
         return Cause()
-    return Cause(EXPIRED if found.cause == explain.LIFETIME else found.cause, found.by, found.what)
+    return Cause(found.cause, found.by, found.what)
 
 
 def by_edits(tree: Tree, before: Call, call: Call, found: Cause) -> Cause:

@@ -111,10 +111,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Silent(NamedTuple):
-    """A `kind` that found something and proposes nothing: `why`."""
+    """A `kind` that proposes nothing: `why`; "" where it is not the case."""
 
     kind: str
-    why: str
+    why: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.why}"

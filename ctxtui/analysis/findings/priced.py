@@ -104,7 +104,8 @@ def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Si
     for one in every:
         saves = one.saves
         if saves is None and one.freed <= 0:
-            silent.append(Silent(one.finding.kind, "it frees nothing"))
+            why = "it frees nothing" if one.finding.edits else "what its cure saves is not known"
+            silent.append(Silent(one.finding.kind, why))
         elif saves is not None and saves <= 0:
             silent.append(Silent(one.finding.kind, "it would cost more than it saves"))
         elif saves is not None and saves < least:

@@ -39,9 +39,15 @@ KINDS: Final[tuple[FindingKind, ...]] = (
 
 
 def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
-    """All that is found, and why kinds that found something propose nothing."""
+    """All that is found, why kinds that found something propose nothing, and which found nothing."""
     for kind in KINDS:
+        found = False
         try:
-            yield from kind.find(given)
+            for one in kind.find(given):
+                found = True
+                yield one
         except NothingToStage as why:
             yield Silent(kind.KIND, str(why))
+        else:
+            if not found:
+                yield Silent(kind.KIND)

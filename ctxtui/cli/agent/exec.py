@@ -131,6 +131,8 @@ def _tell(around: Around, quiet: bool) -> None:
     """What was recorded, for a person; what was not, for everybody."""
     for trouble in around.troubles:
         note(trouble)
+    if around.unheard and not quiet:
+        note(around.unheard)
     if around.fork is not None and (not quiet or around.fork.departed):
         note(around.fork.words)
     if quiet or not sys.stderr.isatty():

@@ -68,6 +68,7 @@ def findings_json(found: Any, name: str) -> dict[str, Any]:
         if whole is None
         else {"edits": len(found.edits), "freed_tokens": whole.freed, "saves_usd": found.saves},
         "lacks": list(found.lacks),
+        "absent": list(found.absent),
     }
 
 

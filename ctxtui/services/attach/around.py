@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
@@ -32,6 +32,7 @@ from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
 from ctxtui.services.attach.program import Env, Program, Started
+from ctxtui.services.attach.registry import own_folder
 from ctxtui.services.config.settings import Settings
 
 _USUAL: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
@@ -182,6 +183,7 @@ class Around:
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
     _led: Leading = field(init=False)
+    _ran: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         closed = self.program.closed(self.env)
@@ -204,6 +206,17 @@ class Around:
             *(f"not everything was recorded: {one}" for one in self.recorder.troubles),
             *(desk.troubles if desk is not None else ()),
         ]
+
+    @property
+    def unheard(self) -> str:
+        """What may be done where the program ran and no request came by, in words; "" where one did."""
+        if self.recorded or not self._ran:
+            return ""
+        name = PurePath(self.command[0]).name
+        by = "it does not go by the proxy of its environment" if self.forward else "it has its address from elsewhere"
+        ways = [] if self.forward else [f"`ctxtui exec --forward -- {name}`"]
+        ways.append(f"the variables of its address in {own_folder() / f'{name}.toml'}")
+        return f"nothing is recorded: no request to a model came by. If {name} made one, {by}; try {', or '.join(ways)}"
 
     @property
     def recorded(self) -> list[Path]:
@@ -272,6 +285,7 @@ class Around:
             except OSError as error:
                 self.say(f"{self.command[0]}: {error.strerror}")
                 return NOT_RUN
+            self._ran = True
             passing.to(child)
             return await self._wait(child)
         finally:

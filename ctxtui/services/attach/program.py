@@ -20,11 +20,13 @@ class Started(NamedTuple):
 
 
 class Door(Struct, frozen=True, kw_only=True):
-    """A provider that a program asks: `name`, `usual` base URL, the `variables` that move it, the first one first."""
+    """A provider that a program asks: `name`, `usual` base URL, the `variables` that move it, the first one first. It
+    is led there only `if_set`: where one of them is set, since the program is another one with it."""
 
     name: str
     usual: str
     variables: tuple[str, ...]
+    if_set: bool = False
 
     def url(self, env: Env) -> str:
         """The base URL in force: what is set already is what a relay leads to."""
@@ -66,7 +68,8 @@ class Program(Struct, frozen=True, kw_only=True):
     def upstreams(self, env: Env, cwd: str) -> Urls:
         """The base URLs that it would ask by itself in the directory `cwd`."""
         told = self.own.told(env, cwd) if self.own.told is not None else {}
-        return {door.name: door.url(env) for door in self.doors} | dict(told)
+        led = (door for door in self.doors if not door.if_set or any(env.get(name) for name in door.variables))
+        return {door.name: door.url(env) for door in led} | dict(told)
 
     def lead(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
         """How it is started so that it asks the base URLs `urls`."""

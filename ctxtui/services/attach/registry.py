@@ -80,7 +80,7 @@ def _door(name: str, said: Mapping[str, Any], path: Path) -> Door:
     usual = said.get("usual")
     if not isinstance(usual, str) or not usual:
         raise BadConfig(f"provider {name} has no usual base URL", place=str(path), way_out='usual = "https://..."')
-    return Door(name=name, usual=usual, variables=_words(said, "variables", path))
+    return Door(name=name, usual=usual, variables=_words(said, "variables", path), if_set=said.get("if_set") is True)
 
 
 def _words(said: Mapping[str, Any], name: str, path: Path) -> tuple[str, ...]:

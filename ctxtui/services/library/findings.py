@@ -47,6 +47,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     found: tuple[PricedFinding, ...] = ()
     together: PriceTag | None = None
     lacks: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    """Kinds of findings that were looked for and are not the case."""
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -105,7 +107,7 @@ def findings_of(
         one if isinstance(one, Silent) else _priced(one, given, base, chosen, thread, horizon)
         for one in findings(given)
     ]
-    silent = [one for one in told if isinstance(one, Silent)]
+    silent = [one for one in told if isinstance(one, Silent) and one.why]
     every = [one for one in told if isinstance(one, PricedFinding)]
     found, small = ranked(every)
     made = Findings(
@@ -115,6 +117,7 @@ def findings_of(
         horizon=horizon,
         found=tuple(found),
         lacks=(*_lacking(costs.calls, priced), *map(str, (*silent, *small))),
+        absent=tuple(one.kind for one in told if isinstance(one, Silent) and not one.why),
     )
     if not made.edits:
         return made
@@ -152,7 +155,10 @@ def _priced(
     if tag.freed <= 0:
         return Silent(finding.kind, "it frees nothing")
     if empties(here.applied, after):
-        return Silent(finding.kind, "most of the conversation would go; the list of policies has it")
+        return Silent(
+            finding.kind,
+            "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
+        )
     staged = staged_blocks(here, after, finding.edits)
     so_far = thread.under(here, after, tag, until=number)
     if so_far is not None and so_far.usd is not None:

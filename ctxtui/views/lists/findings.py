@@ -43,6 +43,8 @@ class FindingsData(Protocol):
     def saves(self) -> float | None: ...
     @property
     def lacks(self) -> Sequence[str]: ...
+    @property
+    def absent(self) -> Sequence[str]: ...
 
 
 def sentence(one: Finding) -> str:
@@ -211,3 +213,5 @@ def not_told(what: FindingsData, room: int) -> Iterator[Spans]:
     """What nothing is proposed for, and why."""
     for lacking in what.lacks:
         yield from wrapped([Span(f" left out: {lacking}", "dim")], room, 2)
+    if what.absent:
+        yield from wrapped([Span(f" not the case: {', '.join(what.absent)}", "dim")], room, 2)

@@ -102,9 +102,9 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     mtime: float = 0.0
     size: int = 0
+    """Bytes of the file; of a session in a database, its messages."""
     own: str = ""
     """The client's own transcript of a session that ctxtui recorded: both are one, whose size and time these are."""
-    """Bytes of the file; of a session in a database, its messages."""
     live: bool = False
     held: str = ""
     """Why a request of it waits for the user ("": none does)."""

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from ctxtui.core.call import Fidelity
 from ctxtui.offline import Provider, RunningProvider, Server, offline
+from ctxtui.services.attach.registry import program_of
 from ctxtui.services.recordings.open import load
 from tests.cli.conftest import PROGRAM, Run
 from tests.warm import warm_ctxtui, warm_python
@@ -142,3 +144,75 @@ def test_a_held_request_waits_for_a_word_from_another_terminal(
     finally:
         running.kill()
     assert not list((Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.control"))
+
+
+@pytest.mark.parametrize(("options", "ways"), [([], ["exec --forward -- sh", "sh.toml"]), (["--forward"], ["sh.toml"])])
+def test_where_no_request_came_by_it_says_so_and_what_would_work(
+    options: list[str], ways: list[str], home: Path
+) -> None:
+    ran = subprocess.run(
+        [*PROGRAM, "exec", *options, "--", "sh", "-c", "exit 3"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert "no request to a model came by" in ran.stderr and all(way in ran.stderr for way in ways)
+    quiet = subprocess.run([*PROGRAM, "exec", "-q", "--", "true"], capture_output=True, timeout=120, check=False)
+    assert (quiet.returncode, quiet.stderr) == (0, b"")
+
+
+ASKING = """\
+#!{python}
+import json, os, sys, urllib.request
+url = os.environ.get("{variable}", "")
+if not url:
+    sys.exit("not led")
+body = {{"model": "{model}", "messages": [{{"role": "user", "content": "hoi"}}]}}
+if "{path}".endswith("messages"):
+    body["max_tokens"] = 50
+headers = {{"content-type": "application/json", "x-api-key": "k", "authorization": "Bearer k"}}
+headers["anthropic-version"] = "2023-06-01"
+request = urllib.request.Request(url + "{path}", json.dumps(body).encode(), headers)
+print(len(urllib.request.urlopen(request).read()) > 10)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "path", "model"),
+    [
+        ("goose", "ANTHROPIC_HOST", "/v1/messages", "claude-sonnet-5"),
+        ("goose", "OPENAI_HOST", "/v1/chat/completions", "gpt-5.5"),
+        ("copilot", "COPILOT_PROVIDER_BASE_URL", "/v1/messages", "claude-sonnet-5"),
+    ],
+)
+def test_a_client_that_takes_its_address_from_a_variable_of_its_own_is_led(
+    name: str, variable: str, path: str, model: str, home: Path, provider: RunningProvider, tmp_path: Path
+) -> None:
+    script = tmp_path / name
+    script.write_text(ASKING.format(python=sys.executable, variable=variable, path=path, model=model))
+    script.chmod(0o700)
+    env = {**os.environ, variable: provider.url}
+    ran = subprocess.run([*PROGRAM, "exec", "--", str(script)], env=env, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "True\n", "")
+    (recorded,) = (Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.jsonl")
+    (call,) = load(recorded).session.calls.values()
+    assert call.fidelity == Fidelity.WIRE and call.model == model
+
+
+def test_a_client_that_is_another_one_with_an_address_is_given_none(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "copilot"
+    script.write_text(ASKING.format(python=sys.executable, variable="COPILOT_PROVIDER_BASE_URL", path="", model=""))
+    script.chmod(0o700)
+    ran = subprocess.run(
+        [*PROGRAM, "exec", "--", str(script)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 1 and "not led" in ran.stderr and "--forward -- copilot" in ran.stderr
+
+
+def test_gemini_s_api_is_led_and_recorded() -> None:
+    program = program_of(["gemini"])
+    assert program.upstreams({}, "/") == {"google": "https://generativelanguage.googleapis.com"}
+    led = program.lead({"google": "http://127.0.0.1:1"}, ["-p", "x"], {}, "/")
+    assert led.env == {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"} and led.arguments == ["-p", "x"]

@@ -5,6 +5,7 @@ later call of the recording.
 from __future__ import annotations
 
 from collections import Counter as Counted
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -31,8 +32,9 @@ from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
 from ctxtui.services.library.findings import Findings, findings_of
-from ctxtui.views.lists.findings import price_lines, sentence
-from tests.cases.sessions import Story, use
+from ctxtui.views.lists.findings import lines, price_lines, sentence
+from ctxtui.views.text.span import plain
+from tests.cases.sessions import Story, every_category, use
 from tests.corpus import corpus_params
 from tests.sampling import few
 
@@ -185,9 +187,20 @@ def test_one_call_and_none_say_what_they_lack() -> None:
     assert none.number == 0 and none.lacks
 
 
+@pytest.mark.parametrize("session", [Story().user("hi").call("hello").session, every_category()])
+def test_each_kind_is_found_or_says_why_not(session: Session) -> None:
+    told, _, _ = found(session)
+    said = {one.finding.kind for one in told.found} | {one.partition(": ")[0] for one in told.lacks}
+    assert not set(told.absent) & said and set(told.absent) | said >= {kind.KIND for kind in KINDS}
+    assert f"not the case: {told.absent[0]}" in " ".join(plain(line) for line in lines(told, "s", 400))
+
+
 def test_kinds_have_names_of_their_own() -> None:
     names = [kind.KIND for kind in KINDS]
     assert len(set(names)) == len(names) and all(names)
+    page = (Path(__file__).parents[3] / "docs" / "growth.md").read_text("utf-8")
+    table = page.partition("| kind | is the case where")[2].partition("\n\n")[0]
+    assert [line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]] == names
 
 
 @pytest.mark.slow

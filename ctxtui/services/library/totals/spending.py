@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -39,8 +39,7 @@ def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRo
         if by in (CATEGORY, TOOL):
             rows += _shared_out(one, own, one.by_category if by == CATEGORY else one.by_tool)
         else:
-            name = _namer(one, by)
-            rows += [_row(call, name(call)) for call in own]
+            rows += [_row(call, name_of(one, call, by)) for call in own]
     return merged(rows)
 
 
@@ -87,15 +86,15 @@ def _row(call: CallSpent, name: str) -> SpendingRow:
     return SpendingRow(name, call.cost, call.tokens, call.calls, int(call.unpriced), int(call.partial))
 
 
-def _namer(one: SessionSummary, by: str) -> Callable[[CallSpent], str]:
+def name_of(one: SessionSummary, call: CallSpent, by: str) -> str:
+    """The row of `by` that a call of a session belongs to."""
     if by == MODEL:
-        return lambda call: one.models[call.model][0] if call.model >= 0 else UNKNOWN
+        return one.models[call.model][0] if call.model >= 0 else UNKNOWN
     if by == THREAD:
-        return lambda call: call.thread or "main"
+        return call.thread or "main"
     if by == DAY:
-        return lambda call: day_of(call.started)
-    name = (one.cwd or UNKNOWN) if by == PROJECT else ""
-    return lambda call: name
+        return day_of(call.started)
+    return (one.cwd or UNKNOWN) if by == PROJECT else ""
 
 
 def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[str, float], ...]) -> list[SpendingRow]:
@@ -110,25 +109,6 @@ def _shared_out(one: SessionSummary, own: list[CallSpent], shares: tuple[tuple[s
     return [*rows, SpendingRow(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows
 
 
-def add_call(to: UsageSums, call: CallSpent) -> None:
-    """One call more."""
-    to.calls += call.calls
-    to.input += call.input
-    to.read += call.read
-    to.output += call.tokens - call.input
-    if call.cost is not None:
-        to.usd = (to.usd or 0.0) + call.cost
-    to.unpriced += call.unpriced
-    to.partial += call.partial
-    if call.marks:
-        to.misses += MISSED in call.marks
-        to.unpriced_misses += MISSED in call.marks and call.lost is None
-        to.compactions += COMPACTED in call.marks
-        to.overflows += OVER in call.marks
-    if call.lost is not None:
-        to.lost = (to.lost or 0.0) + call.lost
-
-
 def summed(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
     """What the parts of so many sessions come to."""
     found = UsageSums(name=name, sessions=sessions)
@@ -139,7 +119,21 @@ def summed(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
 
 def used_by(one: SessionSummary, calls: Iterable[CallSpent]) -> UsageSums:
     """What some calls of a session used."""
-    found = UsageSums(uncounted=int(one.usage_only))
+    to = UsageSums(uncounted=int(one.usage_only))
     for call in calls:
-        add_call(found, call)
-    return found
+        to.calls += call.calls
+        to.input += call.input
+        to.read += call.read
+        to.output += call.tokens - call.input
+        if call.cost is not None:
+            to.usd = (to.usd or 0.0) + call.cost
+        to.unpriced += call.unpriced
+        to.partial += call.partial
+        if call.marks:
+            to.misses += MISSED in call.marks
+            to.unpriced_misses += MISSED in call.marks and call.lost is None
+            to.compactions += COMPACTED in call.marks
+            to.overflows += OVER in call.marks
+        if call.lost is not None:
+            to.lost = (to.lost or 0.0) + call.lost
+    return to

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final
 
 from ctxtui.analysis.money.quota_windows import (
-    QuotaWindow,
     ReportedWindow,
     Used,
     five_hours,
@@ -27,8 +26,7 @@ from ctxtui.services.library.totals.spending import (
     QUARTER,
     TOOL,
     UNKNOWN,
-    add_call,
-    day_of,
+    name_of,
     summed,
     used_by,
 )
@@ -39,8 +37,6 @@ from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 SOURCE, SKILL, WEEK, FIVE_HOURS = "source", "skill", "week", "5-hours"
 WAYS: Final = (PROJECT, MODEL, TOOL, SOURCE, VERSION, SKILL, DAY, WEEK, FIVE_HOURS)
 _IN_TIME: Final = frozenset({DAY, WEEK, FIVE_HOURS})
-_OF_A_CALL: Final = _IN_TIME | {MODEL, SKILL}
-"""Ways by which the calls of one session may stand in several rows."""
 NO_SKILL: Final = "no skill"
 NO_VERSION: Final = "no version"
 UNCOUNTED: Final = "not counted yet"
@@ -68,7 +64,8 @@ def stats_of(
     own = [(one, calls) for one, calls in own if calls]
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]
     windows = five_hours(used)
-    parts = [_by_name(one, calls, by, windows) for one, calls in own]
+    starts = [window.start for window in windows]
+    parts = [_by_name(one, calls, by, starts) for one, calls in own]
     within = [one for one in known if max((c.started or one.mtime for c in one.spent), default=one.mtime) >= since]
     total = summed("", [usage for part in parts for usage in part.values()], len(within))
     total.uncounted = sum(one.usage_only for one in within)
@@ -85,22 +82,13 @@ def stats_of(
     )
 
 
-def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, windows: list[QuotaWindow]) -> dict[str, UsageSums]:
+def _by_name(one: SessionSummary, calls: list[CallSpent], by: str, starts: list[int]) -> dict[str, UsageSums]:
     """What calls of a session used, by the rows of `by` that they belong to."""
-    if by in _OF_A_CALL:
-        found: dict[str, UsageSums] = {}
-        starts = [window.start for window in windows]
-        for call in calls:
-            name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
-            usage = found.get(name)
-            if usage is None:
-                usage = found[name] = UsageSums(name=name)
-            add_call(usage, call)
-        for usage in found.values():
-            usage.uncounted = int(one.usage_only)
-        return found
-    name = _name(one, calls[0], by) if by else ""
-    return {name: used_by(one, calls)}
+    named: dict[str, list[CallSpent]] = {}
+    for call in calls:
+        name = _window(call, starts) if by == FIVE_HOURS else _name(one, call, by)
+        named.setdefault(name, []).append(call)
+    return {name: used_by(one, own) for name, own in named.items()}
 
 
 def _rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
@@ -127,10 +115,6 @@ def _moment(start: int) -> str:
 
 
 def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
-    if by == MODEL:
-        return one.models[call.model][0] if call.model >= 0 else UNKNOWN
-    if by == DAY:
-        return day_of(call.started)
     if by == WEEK:
         return week_of(call.started)
     if by == SKILL:
@@ -138,7 +122,7 @@ def _name(one: SessionSummary, call: CallSpent, by: str) -> str:
     if by == VERSION:
         unknown = f"{one.source}, {NO_VERSION}" if one.source else UNKNOWN
         return f"{one.source} {one.client_version}".strip() if one.client_version else unknown
-    return (one.cwd if by == PROJECT else one.source) or UNKNOWN
+    return one.source or UNKNOWN if by == SOURCE else name_of(one, call, by)
 
 
 def week_of(started: float | None) -> str:

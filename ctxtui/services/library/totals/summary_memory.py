@@ -30,7 +30,8 @@ from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 VERSION: Final = 22
-"""Raised when a summary holds something else: older ones are then made anew."""
+"""Raised when a figure is worked out otherwise: older summaries are then made anew. A new field has its default in
+them, and needs it only where that is wrong."""
 
 _OF_THE_FILE: Final = (
     "key", "path", "own", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",

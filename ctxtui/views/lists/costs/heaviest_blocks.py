@@ -27,9 +27,9 @@ from ctxtui.views.text.table import Column, Table
 KEEP: Final = 500
 """Blocks that the list shows: nobody reads further."""
 _WIDE: Final = 96
+"""Cells of a line from which it has every column."""
 _REASON: Final = 13
 """Cells in which there is room for why a result is stale."""
-"""Cells of a line from which it has every column."""
 _STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
 
 
