@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.findings.priced import Findings
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import make
@@ -24,7 +25,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import Searched, searched
-from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.services.library.findings import findings_of
 from ctxtui.services.recordings.open import load
 from ctxtui.views.lists.findings import lines
 from tests.cases.sessions import Story, use

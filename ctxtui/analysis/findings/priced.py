@@ -113,3 +113,30 @@ def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Si
         else:
             kept.append(one)
     return sorted(kept, key=lambda one: (one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind)), silent
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    """What was found in `thread` up to call `number`, of `calls` in all, what risks least first. `together` is the
+    price of all their edits at once (None: there are none); savings overlap, so it is less than their sum. `lacks` says
+    what could not be told or is not proposed, and why."""
+
+    thread: str
+    number: int
+    calls: int
+    horizon: int
+    found: tuple[PricedFinding, ...] = ()
+    together: PriceTag | None = None
+    lacks: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    """Kinds of findings that were looked for and are not the case."""
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """All edits of the context, those that save most first; the same edit once. Breakpoints are staged each by
+        themselves: what they save is in no price tag of one request."""
+        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
+
+    @property
+    def saves(self) -> float | None:
+        """USD that all edits together save over the horizon."""
+        return saved_over(self.together, self.horizon) if self.together is not None else None

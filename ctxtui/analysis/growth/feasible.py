@@ -7,8 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from ctxtui.analysis.growth.growth import Growth
 from ctxtui.analysis.growth.phases import Phase
-from ctxtui.analysis.growth.projection import Limit, Outlook, grows_to, limit, typical_of
+from ctxtui.analysis.growth.projection import Limit, Outlook, Preflight, grows_to, limit, typical_of
 from ctxtui.analysis.growth.units_ahead import Range, Typical
 
 PHASE: Final = "phase"
@@ -64,3 +65,11 @@ def feasible(seen: Outlook, some: Sequence[Phase], usable: int, window: int) -> 
         return limit(tokens, "setting", seen.context, pace) if tokens else None
 
     return Feasible(unit, seen.ahead, after, met(usable), met(window))
+
+
+class GrowthReport(Struct, frozen=True):
+    """How a thread grew, where `ahead` leads (None: it has no call), and whether the phases asked about fit."""
+
+    growth: Growth
+    ahead: Preflight | None = None
+    feasible: Feasible | None = None

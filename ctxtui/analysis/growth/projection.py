@@ -235,3 +235,27 @@ def costs(
     # Many units are seldom all cheaper than a third of the cheapest so far, or all as dear as the dearest.
     least, dearest = ahead * min(paid) / 3, (ahead + 3) * max(paid)
     return units_ahead(paid, ahead, typical).mapped(lambda usd: min(max(least, usd), dearest))
+
+
+class Instruction(Struct, frozen=True):
+    """Something a person said that a compaction would put into other words: the `turn` it opened, tokens, first words,
+    and the block's digest."""
+
+    turn: int
+    tokens: int
+    words: str
+    digest: str
+
+
+class Preflight(Struct, frozen=True, kw_only=True):
+    """What `ctxtui preflight` tells. `limits` are the usable share of the window and the client's own compaction, as
+    far as they are known; `eaten` the tokens by category that a compaction would replace, `asked` what people said
+    in them. `partial` calls of the thread have an answer that is reported in part: of them what is known counts."""
+
+    outlook: Outlook
+    window: ContextWindow
+    usable: Limit | None
+    compaction: Limit | None
+    eaten: dict[str, int]
+    asked: tuple[Instruction, ...]
+    partial: int = 0

@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.money.preflight import limit_json, range_json
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.counting.accounts import account
-from ctxtui.services.library.growth import GrowthReport, growth_report
+from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.members import members
 from ctxtui.views.inspector import stacked_chart

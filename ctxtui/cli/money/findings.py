@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
 from ctxtui.cli.money.preflight import HORIZON_HELP
@@ -17,7 +17,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
 from ctxtui.services.counting.accounts import account
-from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.services.library.findings import findings_of
 from ctxtui.services.members import members
 from ctxtui.views.lists import findings as views
 

@@ -155,3 +155,23 @@ def _does(other: Advice, one: Advice) -> bool:
     if other.risk < one.risk or set(other.names) <= set(one.names):
         return one.worth < WORTH * other.worth
     return abs(one.worth - other.worth) < ALIKE * other.worth
+
+
+class Smallest(Struct, frozen=True, kw_only=True):
+    """A set of edits: how many of each kind, their `risk`, tokens `before` and `after`, the `target` that was to be
+    reached, USD more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
+
+    kinds: dict[str, int]
+    risk: Risk
+    before: int
+    after: int
+    target: int
+    moment: str
+    once: float | None
+    per_call: float | None
+    quoted: int
+
+    @property
+    def reached(self) -> bool:
+        """Whether the target is reached."""
+        return self.after <= self.target

@@ -9,34 +9,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.pricing.rates import Rates, rates
-from ctxtui.project.file_block import BINARY, file_block
+from ctxtui.project.file_block import file_block
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.tokens.image import ImageSize
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, is_exact, prior, slack, tokens
-
-
-class FileCount(Struct, frozen=True, kw_only=True):
-    """One file: its `kind` (see `project.file_block`), bytes, `tokens`, and half of their 90 % interval (`half`, 0:
-    exact). `usd` is the list price of reading it once, `cached_usd` from the cache; None where no price is known.
-    `size` is an image's."""
-
-    name: str
-    kind: str
-    bytes: int
-    tokens: int
-    half: float
-    usd: float | None = None
-    cached_usd: float | None = None
-    size: ImageSize | None = None
-
-    @property
-    def method(self) -> str:
-        """How the tokens were obtained."""
-        return "not read" if self.kind == BINARY else "guessed" if self.half else "exact"
+from ctxtui.views.lists.file_counts import FileCount
 
 
 class FileCounts(Struct, frozen=True):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.losses import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
-from ctxtui.analysis.findings.priced import PricedFinding, ranked, staged_blocks
+from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
 from ctxtui.analysis.findings.registry import findings
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.lab.placed_marks import LIVES, spelled
@@ -23,8 +22,6 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.risk import loses_text, risk_of
 from ctxtui.curation.policies.safe_edits import empties
-from ctxtui.curation.price.advice import saved_over
-from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
@@ -33,33 +30,6 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.lab.breakpoints import placed_breakpoints
 from ctxtui.services.lab.marker_costs import under_markers
-
-
-class Findings(Struct, frozen=True, kw_only=True):
-    """What was found in `thread` up to call `number`, of `calls` in all, what risks least first. `together` is the
-    price of all their edits at once (None: there are none); savings overlap, so it is less than their sum. `lacks` says
-    what could not be told or is not proposed, and why."""
-
-    thread: str
-    number: int
-    calls: int
-    horizon: int
-    found: tuple[PricedFinding, ...] = ()
-    together: PriceTag | None = None
-    lacks: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    """Kinds of findings that were looked for and are not the case."""
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """All edits of the context, those that save most first; the same edit once. Breakpoints are staged each by
-        themselves: what they save is in no price tag of one request."""
-        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
-
-    @property
-    def saves(self) -> float | None:
-        """USD that all edits together save over the horizon."""
-        return saved_over(self.together, self.horizon) if self.together is not None else None
 
 
 def findings_of(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, unsent
 from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.growth.feasible import Feasible, feasible
+from ctxtui.analysis.growth.feasible import GrowthReport, feasible
 from ctxtui.analysis.growth.growth import Growth, growth
 from ctxtui.analysis.growth.phases import TURN, phases
 from ctxtui.analysis.money.block_costs import ThreadCosts
@@ -19,19 +18,11 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.library.preflight import Preflight, preflight
+from ctxtui.services.library.preflight import preflight
 from ctxtui.services.study.phase_rules import begun
 
 NAMED = "named"
 """What the rule is called where phases are the user's own."""
-
-
-class GrowthReport(Struct, frozen=True):
-    """How a thread grew, where `ahead` leads (None: it has no call), and whether the phases asked about fit."""
-
-    growth: Growth
-    ahead: Preflight | None = None
-    feasible: Feasible | None = None
 
 
 def costs_of(account: Account, thread: str) -> ThreadCosts:

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
 from ctxtui.analysis.cache.misses import misses_of
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.context_window import ContextWindow, context_window
+from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import block_figures
-from ctxtui.analysis.growth.projection import Limit, Outlook, compacts_at, limit, outlook
+from ctxtui.analysis.growth.projection import Instruction, Outlook, Preflight, compacts_at, limit, outlook
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -29,7 +28,8 @@ from ctxtui.core.turns import turns_of
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
-from ctxtui.curation.policies.risk import Risk, risk_of
+from ctxtui.curation.policies.risk import risk_of
+from ctxtui.curation.price.advice import Smallest
 from ctxtui.pricing.price import PriceTable, price_call
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -41,30 +41,6 @@ from ctxtui.services.lab.marker_costs import in_the_lab, marker_rates
 
 _STAYS = frozenset({"system", "tools", "not_recorded", "reattached"})
 """Categories that a client's compaction leaves: they are no part of the conversation."""
-
-
-class Instruction(Struct, frozen=True):
-    """Something a person said that a compaction would put into other words: the `turn` it opened, tokens, first words,
-    and the block's digest."""
-
-    turn: int
-    tokens: int
-    words: str
-    digest: str
-
-
-class Preflight(Struct, frozen=True, kw_only=True):
-    """What `ctxtui preflight` tells. `limits` are the usable share of the window and the client's own compaction, as
-    far as they are known; `eaten` the tokens by category that a compaction would replace, `asked` what people said
-    in them. `partial` calls of the thread have an answer that is reported in part: of them what is known counts."""
-
-    outlook: Outlook
-    window: ContextWindow
-    usable: Limit | None
-    compaction: Limit | None
-    eaten: dict[str, int]
-    asked: tuple[Instruction, ...]
-    partial: int = 0
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
@@ -123,26 +99,6 @@ def placings(session: Session, counter: Counter, settings: Settings) -> list[Pla
 
 LEAST = 0.25
 """The share of the usable window that no set of edits goes below: something must be left to go on from."""
-
-
-class Smallest(Struct, frozen=True, kw_only=True):
-    """A set of edits: how many of each kind, their `risk`, tokens `before` and `after`, the `target` that was to be
-    reached, USD more `once` if it is applied at the cheapest `moment`, and for every later call (None: not known)."""
-
-    kinds: dict[str, int]
-    risk: Risk
-    before: int
-    after: int
-    target: int
-    moment: str
-    once: float | None
-    per_call: float | None
-    quoted: int
-
-    @property
-    def reached(self) -> bool:
-        """Whether the target is reached."""
-        return self.after <= self.target
 
 
 def smallest(

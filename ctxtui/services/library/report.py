@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, choose
-from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding
+from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest
 from ctxtui.analysis.short_names import first_words, label_of
@@ -27,8 +28,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.library.findings import Findings, findings_of
-from ctxtui.services.library.growth import GrowthReport, costs_of, growth_report
+from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.growth import costs_of, growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.misses import cause_of

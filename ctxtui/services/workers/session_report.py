@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.cache.misses import Misses
 from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.findings.priced import Findings
+from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core import edit_json
 from ctxtui.core.edit import Edit
@@ -22,8 +24,8 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import account
 from ctxtui.services.counting.count_cache import counter_with_memory
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.library.findings import Findings, findings_of
-from ctxtui.services.library.growth import GrowthReport, growth_report
+from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.session_actions import subscribed
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded

@@ -10,11 +10,11 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
 
+from ctxtui.analysis.findings.priced import Findings
 from ctxtui.analysis.findings.suggestions import Suggestion, separate
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.price.advice import Advice
-from ctxtui.services.library.findings import Findings
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.list_screen import ListScreen

@@ -13,9 +13,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 
-from ctxtui.analysis.growth.feasible import feasible
+from ctxtui.analysis.growth.feasible import GrowthReport, feasible
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.growth import GrowthReport
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.theme.theme import look_of

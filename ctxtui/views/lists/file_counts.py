@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
+from msgspec import Struct
+
+from ctxtui.project.file_block import BINARY
 from ctxtui.tokens.image import ImageSize
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -12,26 +14,7 @@ from ctxtui.views.text.span import Span
 _NOTES = {"binary": "binary: no model reads it", "pdf": "PDF, pages with their pictures"}
 
 
-class CountedFile(Protocol):
-    """One file; see `services.counting.file_counts.FileCount`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def half(self) -> float: ...
-    @property
-    def usd(self) -> float | None: ...
-    @property
-    def size(self) -> ImageSize | None: ...
-
-
-def lines(
-    files: Sequence[CountedFile], half: float, usd: float | None, model: str, usable: int
-) -> Iterator[list[Span]]:
+def lines(files: Sequence[FileCount], half: float, usd: float | None, model: str, usable: int) -> Iterator[list[Span]]:
     """A row for each file, and one for all of them: `half` of their interval, `usd`; `usable` tokens of the window of
     `model` (0: not known)."""
     total = sum(one.tokens for one in files)
@@ -61,7 +44,27 @@ def _price(usd: float | None) -> str:
     return "<$0.001" if usd is not None and 0 < usd < 0.0005 else numbers.money(usd)
 
 
-def _note(one: CountedFile) -> str:
+def _note(one: FileCount) -> str:
     if one.size is not None:
         return f"{one.size.format}, {one.size.width} x {one.size.height}"
     return _NOTES.get(one.kind, "")
+
+
+class FileCount(Struct, frozen=True, kw_only=True):
+    """One file: its `kind` (see `project.file_block`), bytes, `tokens`, and half of their 90 % interval (`half`, 0:
+    exact). `usd` is the list price of reading it once, `cached_usd` from the cache; None where no price is known.
+    `size` is an image's."""
+
+    name: str
+    kind: str
+    bytes: int
+    tokens: int
+    half: float
+    usd: float | None = None
+    cached_usd: float | None = None
+    size: ImageSize | None = None
+
+    @property
+    def method(self) -> str:
+        """How the tokens were obtained."""
+        return "not read" if self.kind == BINARY else "guessed" if self.half else "exact"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
-from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.lab.placed_marks import LIVES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
-from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.views.blocks.body import wrapped
 from ctxtui.views.lists import advice
 from ctxtui.views.lists.advice import place_options
@@ -22,29 +21,6 @@ from ctxtui.views.transcript.staged_pane import paid
 
 NAMED: Final = 3
 """Names that a sentence has; of the others it says how many there are."""
-
-
-class FindingsData(Protocol):
-    """What was found; see `services.library.findings.Findings`."""
-
-    @property
-    def thread(self) -> str: ...
-    @property
-    def number(self) -> int: ...
-    @property
-    def calls(self) -> int: ...
-    @property
-    def horizon(self) -> int: ...
-    @property
-    def found(self) -> Sequence[PricedFinding]: ...
-    @property
-    def together(self) -> PriceTag | None: ...
-    @property
-    def saves(self) -> float | None: ...
-    @property
-    def lacks(self) -> Sequence[str]: ...
-    @property
-    def absent(self) -> Sequence[str]: ...
 
 
 def sentence(one: Finding) -> str:
@@ -102,7 +78,7 @@ def sum_of(one: PricedFinding) -> str:
     return f"{price}; {one.freed:,} tokens less in each, {about.tokens:,} in {about.calls:,} calls so far."
 
 
-def note(what: FindingsData | None) -> str:
+def note(what: Findings | None) -> str:
     """Over how many calls savings are added up, and what all come to."""
     if what is None or not what.found:
         return ""
@@ -110,12 +86,12 @@ def note(what: FindingsData | None) -> str:
     return f"saved over the next {what.horizon:,} calls{whole}"
 
 
-def none(what: FindingsData) -> str:
+def none(what: Findings) -> str:
     """The sentence where nothing was found."""
     return f"Nothing found in {what.number:,} call{'' if what.number == 1 else 's'} that would save anything."
 
 
-def command(one: PricedFinding, name: str, what: FindingsData) -> str:
+def command(one: PricedFinding, name: str, what: Findings) -> str:
     """The command line that makes the same edits, "" where there is none."""
     if not one.finding.policy:
         return ""
@@ -129,7 +105,7 @@ def _spelled(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list[Spans]:
+def detail(one: PricedFinding, what: Findings, name: str, room: int) -> list[Spans]:
     """All that is known of one: the whole sentence, the cure, its price, and what it would have saved."""
     wrap = max(20, room - 2)
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
@@ -144,7 +120,7 @@ def detail(one: PricedFinding, what: FindingsData, name: str, room: int) -> list
     return out
 
 
-def price_lines(one: PricedFinding, what: FindingsData) -> Iterator[Spans]:
+def price_lines(one: PricedFinding, what: Findings) -> Iterator[Spans]:
     """What it saves: by the price tag, and in the calls that followed."""
     if one.tag is not None:
         yield from advice.price_lines(one.tag, one.risk)
@@ -191,7 +167,7 @@ def _proof(one: EditedCalls) -> str:
     return f"{tokens}{usd} in {one.calls:,} call{'' if one.calls == 1 else 's'}{why}"
 
 
-def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
+def lines(what: Findings, name: str, room: int) -> Iterator[Spans]:
     """Every finding for people, what risks least first."""
     if not what.found:
         yield [Span(f" {none(what)}", "dim")]
@@ -209,7 +185,7 @@ def lines(what: FindingsData, name: str, room: int) -> Iterator[Spans]:
     yield from not_told(what, room)
 
 
-def not_told(what: FindingsData, room: int) -> Iterator[Spans]:
+def not_told(what: Findings, room: int) -> Iterator[Spans]:
     """What nothing is proposed for, and why."""
     for lacking in what.lacks:
         yield from wrapped([Span(f" left out: {lacking}", "dim")], room, 2)

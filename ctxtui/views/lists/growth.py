@@ -5,14 +5,12 @@ leads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
-from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth import feasible as answers
 from ctxtui.analysis.growth import growth as shapes
-from ctxtui.analysis.growth.feasible import Feasible
+from ctxtui.analysis.growth.feasible import Feasible, GrowthReport
 from ctxtui.analysis.growth.growth import GrownPart, Growth, GrowthShape
-from ctxtui.analysis.growth.projection import Limit, Outlook
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.lists.preflight import units, when
 from ctxtui.views.text import cells, numbers, safe_text
@@ -20,30 +18,6 @@ from ctxtui.views.text.span import Span, Spans, width
 
 _NAME: Final = 10
 _NAMED_PARTS: Final = 4
-
-
-class Ahead(Protocol):
-    """Where it leads; see `services.library.preflight.Preflight`."""
-
-    @property
-    def outlook(self) -> Outlook: ...
-    @property
-    def window(self) -> ContextWindow: ...
-    @property
-    def usable(self) -> Limit | None: ...
-    @property
-    def compaction(self) -> Limit | None: ...
-
-
-class GrowthData(Protocol):
-    """What there is to tell; see `services.library.growth.GrowthReport`."""
-
-    @property
-    def growth(self) -> Growth: ...
-    @property
-    def ahead(self) -> Ahead | None: ...
-    @property
-    def feasible(self) -> Feasible | None: ...
 
 
 def shape_words(found: GrowthShape) -> str:
@@ -91,7 +65,7 @@ class GrowthSentence(NamedTuple):
     spans: Spans
 
 
-def sentences(what: GrowthData) -> Iterator[GrowthSentence]:
+def sentences(what: GrowthReport) -> Iterator[GrowthSentence]:
     """Every sentence, in order."""
     grown = what.growth
     if grown.shape is not None:
@@ -115,17 +89,17 @@ def sentences(what: GrowthData) -> Iterator[GrowthSentence]:
         yield GrowthSentence(1, "not told", [Span(lacking, "dim")])
 
 
-def wrapped(what: GrowthData, room: int, height: int = 0) -> list[list[Span]]:
+def wrapped(what: GrowthReport, room: int, height: int = 0) -> list[list[Span]]:
     """The sentences in lines of `room` cells, in at most `height` lines (0: as many as there are)."""
     return [line for lines in _fitting(what, room, height) if lines for line in lines]
 
 
-def left_out(what: GrowthData, room: int, height: int) -> int:
+def left_out(what: GrowthReport, room: int, height: int) -> int:
     """How many sentences have no room there."""
     return sum(not lines for lines in _fitting(what, room, height))
 
 
-def _fitting(what: GrowthData, room: int, height: int) -> list[list[list[Span]]]:
+def _fitting(what: GrowthReport, room: int, height: int) -> list[list[list[Span]]]:
     """The lines of each sentence; none of those that have no room."""
     made = [(one, list(_wrapped(one, room))) for one in sentences(what)]
     taken, kept = 0, set[int]()
@@ -188,7 +162,7 @@ def _dead(grown: Growth) -> Iterator[GrowthSentence]:
     yield GrowthSentence(6, "dead", [Span(f"{told}, carried {numbers.tokens(dead.carry)}{usd}")])
 
 
-def _ahead(what: GrowthData) -> Iterator[GrowthSentence]:
+def _ahead(what: GrowthReport) -> Iterator[GrowthSentence]:
     ahead = what.ahead
     if ahead is None or ahead.outlook.growth is None:
         return

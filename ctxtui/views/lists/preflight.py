@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
-from ctxtui.analysis.context_window import ContextWindow
-from ctxtui.analysis.growth.projection import TURN, Limit, Outlook
+from ctxtui.analysis.growth.projection import TURN, Limit, Outlook, Preflight
 from ctxtui.analysis.growth.units_ahead import Range
-from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.price.advice import Advice
+from ctxtui.curation.price.advice import Advice, Smallest
 from ctxtui.views.lists import advice
 from ctxtui.views.text import cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
@@ -19,37 +16,7 @@ _SHOWN = 8
 _NAME = 12
 
 
-class PersonSaid(Protocol):
-    """Something a person said: its `turn`, `tokens` and first `words`."""
-
-    @property
-    def turn(self) -> int: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def words(self) -> str: ...
-
-
-class PreflightReport(Protocol):
-    """What there is to tell; see `services.library.preflight.Preflight`."""
-
-    @property
-    def outlook(self) -> Outlook: ...
-    @property
-    def window(self) -> ContextWindow: ...
-    @property
-    def usable(self) -> Limit | None: ...
-    @property
-    def compaction(self) -> Limit | None: ...
-    @property
-    def eaten(self) -> dict[str, int]: ...
-    @property
-    def asked(self) -> Sequence[PersonSaid]: ...
-    @property
-    def partial(self) -> int: ...
-
-
-def lines(what: PreflightReport) -> Iterator[list[Span]]:
+def lines(what: Preflight) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
     of = f" of {numbers.tokens(what.window.limit)} ({what.window.words})" if what.window.limit else ""
@@ -121,7 +88,7 @@ def _after(after: Range, window: int) -> str:
     return f"{told}: more than the limit" if window and after.mid > window else told
 
 
-def _eaten(what: PreflightReport) -> Iterator[list[Span]]:
+def _eaten(what: Preflight) -> Iterator[list[Span]]:
     total = sum(what.eaten.values())
     if not total:
         return
@@ -140,32 +107,7 @@ def _eaten(what: PreflightReport) -> Iterator[list[Span]]:
         yield [Span(f"       and {len(what.asked) - _SHOWN} more", "dim")]
 
 
-class Set(Protocol):
-    """A set of edits; see `services.library.preflight.Smallest`."""
-
-    @property
-    def kinds(self) -> dict[str, int]: ...
-    @property
-    def risk(self) -> Risk: ...
-    @property
-    def before(self) -> int: ...
-    @property
-    def after(self) -> int: ...
-    @property
-    def target(self) -> int: ...
-    @property
-    def moment(self) -> str: ...
-    @property
-    def once(self) -> float | None: ...
-    @property
-    def per_call(self) -> float | None: ...
-    @property
-    def reached(self) -> bool: ...
-    @property
-    def quoted(self) -> int: ...
-
-
-def cure(found: Set | None, name: str) -> Iterator[list[Span]]:
+def cure(found: Smallest | None, name: str) -> Iterator[list[Span]]:
     """The smallest set of edits that keeps the turns of the session called `name` below the usable window."""
     if found is None:
         return

@@ -7,13 +7,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from ctxtui.analysis.findings.priced import Findings
 from ctxtui.analysis.findings.suggestions import Suggestion
 from ctxtui.core.block_content import read
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.price.advice import Advice
 from ctxtui.views.blocks import one_line
 from ctxtui.views.lists import advice, findings
-from ctxtui.views.lists.findings import FindingsData
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, numbers, safe_text, sums
@@ -80,7 +80,7 @@ def _columns() -> Iterator[Column[Suggestion]]:
 TABLE: Final[Table[Suggestion]] = Table(tuple(_columns()), mark=2, tail=0, group=_group)
 
 
-def detail(one: Suggestion | None, what: FindingsData | None, name: str, told: str, room: int) -> list[Spans]:
+def detail(one: Suggestion | None, what: Findings | None, name: str, told: str, room: int) -> list[Spans]:
     """What it does and saves in whole, with its command line, `told` for what policies propose; then what nothing is
     proposed for."""
     lines: list[Spans] = []

@@ -9,6 +9,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from ctxtui.analysis.findings.priced import Findings
+from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.growth.growth import PARTS, RESIDUAL
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.html import charts
@@ -17,8 +19,6 @@ from ctxtui.views.html.document import foot, head, safe, table
 from ctxtui.views.inspector.stacked_chart import sign_of
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
-from ctxtui.views.lists.findings import FindingsData
-from ctxtui.views.lists.growth import GrowthData
 from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
 
@@ -54,8 +54,8 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 
     title: str
     facts: tuple[str, ...]
-    growth: GrowthData
-    found: FindingsData
+    growth: GrowthReport
+    found: Findings
     calls: tuple[ReportedCall, ...]
     parts: tuple[tuple[str, float, int], ...]
     blocks: tuple[ReportedBlock, ...]

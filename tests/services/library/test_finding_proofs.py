@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.findings.priced import PricedFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.recorded import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
@@ -32,10 +32,9 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cached_by
 from ctxtui.services.lab.experiment import bench_for, bench_of, run
-from ctxtui.services.library.findings import Findings
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
-from ctxtui.views.lists.findings import FindingsData, detail, lines, price_lines
+from ctxtui.views.lists.findings import detail, lines, price_lines
 from ctxtui.views.text import cells
 from tests.analysis.lab.recordings import COUNTER, grown, staged
 from tests.cases import claude_code
@@ -374,7 +373,7 @@ def test_blocks_that_get_no_shorter_and_fewer_tokens_that_cost_more_are_said_pla
     assert "staged: 1 block" in rows and any(row.endswith("$0.500 in 2 calls") for row in rows)
 
 
-def _told(one: PricedFinding, what: FindingsData) -> list[str]:
+def _told(one: PricedFinding, what: Findings) -> list[str]:
     return ["".join(span.text for span in line).strip() for line in price_lines(one, what)]
 
 

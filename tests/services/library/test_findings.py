@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.cache.forecast import CacheForecaster
 from ctxtui.analysis.call_choice import choose
-from ctxtui.analysis.findings.priced import staged_blocks
+from ctxtui.analysis.findings.priced import Findings, staged_blocks
 from ctxtui.analysis.findings.registry import KINDS
 from ctxtui.analysis.lab.on_record import NOT_TRIED
 from ctxtui.analysis.money import edited_calls
@@ -31,7 +31,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
-from ctxtui.services.library.findings import Findings, findings_of
+from ctxtui.services.library.findings import findings_of
 from ctxtui.views.lists.findings import lines, price_lines, sentence
 from ctxtui.views.text.span import plain
 from tests.cases.sessions import Story, every_category, use

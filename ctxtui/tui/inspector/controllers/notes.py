@@ -25,7 +25,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.services.library.growth import GrowthReport
+    from ctxtui.analysis.growth.feasible import GrowthReport
     from ctxtui.services.library.notebook import Notebook
     from ctxtui.tui.lists.growth import GrowthFigures
 

@@ -18,9 +18,9 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.findings.priced import Findings
     from ctxtui.curation.price.advice import Advice
     from ctxtui.services.editing.policy_proposals import Proposals
-    from ctxtui.services.library.findings import Findings
     from ctxtui.tui.dialog import Dialog
     from ctxtui.views.lists.policies import Proposed
     from ctxtui.views.lists.suggestions import ChangedBlock
