@@ -266,7 +266,7 @@ class InspectorState:
         """Follow the recording, or hold the view: the user says so."""
         self._following = Following(follows, by_hand=True)
 
-    # What lists ask (`tui.lists.list_screen.ListHost`)
+    # What lists ask
 
     @property
     def scene(self) -> Scene | None:

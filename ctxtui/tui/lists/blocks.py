@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -14,7 +14,7 @@ from ctxtui.analysis.content.tools import ToolServer, totals
 from ctxtui.core.tree import ROOT
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import HostedList, ListHost, OrderRows
+from ctxtui.tui.lists.list_screen import HostedList, OrderRows
 from ctxtui.views.inspector import toolset
 from ctxtui.views.inspector.toolset import ListRow, Toolset
 from ctxtui.views.lists import duplicates
@@ -25,6 +25,10 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Column, Table
+
+if TYPE_CHECKING:
+    from ctxtui.tui.inspector.state import InspectorState
+
 
 Row = TypeVar("Row")
 
@@ -37,7 +41,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
 
     tabs = "blocks"
 
-    def __init__(self, host: ListHost) -> None:
+    def __init__(self, host: InspectorState) -> None:
         super().__init__(host)
         self._end: Callable[[], object] | None = None
         self.order, self._at = host.kept.get(type(self).__name__, (self.order, 0))
@@ -216,7 +220,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
     heading, none, order, most = "heaviest", "No block in this context.", "carry", heaviest_blocks.KEEP
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Once the context shown is counted."""
         return host.study is not None and host.scene is not None and host.scene.counted
 
@@ -291,7 +295,7 @@ class RepeatsScreen(BlockList[Repeated]):
     heading, none = "duplicates", "Nothing in this context stands there twice."
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Once the context shown is counted."""
         return host.scene is not None and host.scene.counted
 
@@ -338,7 +342,7 @@ class ToolsScreen(HostedList[ListRow, None]):
     heading, none = "tools", "No tools in this context."
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Once a call is shown."""
         return host.scene is not None
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from textual.app import ComposeResult
 
 from ctxtui.analysis.content.compactions import Compaction, Fact, compactions
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.tui.widgets.board import Board
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
+
+if TYPE_CHECKING:
+    from ctxtui.tui.inspector.state import InspectorState
+
 
 BLOCK, BEFORE, SUMMARIZE, TALK, GO_ON = "block", "before", "summarize", "talk", "go on"
 
@@ -140,7 +144,7 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
     CompactionsScreen #facts { height: 1fr; }
     """
 
-    def __init__(self, host: ListHost, number: int) -> None:
+    def __init__(self, host: InspectorState, number: int) -> None:
         self.every: Sequence[Compaction] = ()
         self.index = 0
         self.listed = views.LOST

@@ -7,8 +7,8 @@ A new list is its rows (a function of `analysis`), their table (in `views.lists`
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar, Generic, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -18,11 +18,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ctxtui.analysis.cache.misses import Misses
-from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.recordings.recording import Loaded
-from ctxtui.services.study.study import Study
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
@@ -37,13 +33,13 @@ from ctxtui.tui.widgets.prompt_line import PromptLine, Question
 from ctxtui.tui.widgets.still import Still
 from ctxtui.tui.widgets.table_pane import TablePane
 from ctxtui.views.glossary.spots import Spot
-from ctxtui.views.model.preview import Preview
-from ctxtui.views.model.scene import Scene
-from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, cropped, plain
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
+
+if TYPE_CHECKING:
+    from ctxtui.tui.inspector.state import InspectorState
 
 
 class TabLine(Still):
@@ -165,7 +161,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     tabs: ClassVar[str] = ""
     """The list that this one is a tab of (a key of `registry.TABS`), if any."""
-    host: ListHost
+    host: InspectorState
 
     def __init_subclass__(cls) -> None:
         if cls.tabs and NextTab not in cls.commands:
@@ -244,7 +240,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
             return ContentLoaded(None, error)
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Whether there is anything to list yet; of a page that is opened over the Inspector, its `host`."""
         return True
 
@@ -521,78 +517,10 @@ def _has(text: str, words: Iterable[str]) -> bool:
     return all(word in text for word in words)
 
 
-class ListHost(Protocol):
-    """What a list may ask of the Inspector that it is opened over, and what it may do there.
-
-    Call `index` (from 0) of `thread` is shown there. `complete` says that the first reading is done. `marks` are the
-    nodes that are marked; `kept` has the order and the node under the cursor of lists that were closed, by their class.
-    """
-
-    index: int
-    thread: str
-    complete: bool
-    kept: dict[str, tuple[str, int]]
-    loaded: Loaded | None
-    study: Study | None
-
-    @property
-    def marks(self) -> tuple[int, ...]:
-        """The nodes that show the marked blocks."""
-
-    @property
-    def came_from(self) -> str:
-        """The thread that was shown before."""
-
-    @property
-    def scene(self) -> Scene | None:
-        """What is shown; None before that."""
-
-    def preview(self, node: int) -> Preview:
-        """The block of a node of the context shown, in words."""
-
-    @property
-    def staging(self) -> Staging | None:
-        """What edits make of the context shown; None without any."""
-
-    def edit(self, kind: str, node: int) -> None:
-        """Stage an edit of the marked blocks, else of this one; what came of it is said."""
-
-    def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
-        """Show what differs between two calls of `thread` (from 1), the first difference from `block` on; `then` is
-        done when one goes to a block from there."""
-
-    def hear_said(self, do: Callable[[Spans], object]) -> Callable[[], object]:
-        """From now on call `do` with what is said; what is returned ends that."""
-
-    def price_all(self) -> None:
-        """Let the calls of every thread be priced."""
-
-    def statement(self) -> Statement:
-        """The session's bill; takes its time."""
-
-    def misses(self) -> Misses:
-        """What the cache missed, and why; takes its time."""
-
-    def mark(self, nodes: Iterable[int]) -> None:
-        """Mark these blocks, and no others."""
-
-    def show(self) -> None:
-        """Show what is known now."""
-
-    def to_thread(self, thread: str) -> None:
-        """Show a thread."""
-
-    def to_block(self, node: int) -> None:
-        """Put the cursor on a block of the context shown."""
-
-    def to_call(self, thread: str, number: int) -> None:
-        """Show a call by its number in its thread, from 1."""
-
-
 class HostedList(ListScreen[Row, Result], Generic[Row, Result]):
     """A list that is opened over the Inspector while it shows `scene`."""
 
-    def __init__(self, host: ListHost, pane: TablePane[Row] | None = None) -> None:
+    def __init__(self, host: InspectorState, pane: TablePane[Row] | None = None) -> None:
         self.host = host
         self.scene = host.scene
         super().__init__(pane)

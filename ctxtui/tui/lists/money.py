@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual.widget import Widget
 
@@ -13,7 +13,7 @@ from ctxtui.analysis.cache.misses import Misses
 from ctxtui.analysis.money.spending import SpendingRow
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.list_screen import CallAt, HostedList, ListHost
+from ctxtui.tui.lists.list_screen import CallAt, HostedList
 from ctxtui.tui.widgets.board import Board
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
@@ -24,6 +24,10 @@ from ctxtui.views.text import numbers, sums
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
+
+if TYPE_CHECKING:
+    from ctxtui.tui.inspector.state import InspectorState
+
 
 Row = TypeVar("Row")
 
@@ -93,13 +97,13 @@ class MissesScreen(HostedList[Missed, CallAt]):
     MissesScreen #miss { height: 1fr; }
     """
 
-    def __init__(self, host: ListHost) -> None:
+    def __init__(self, host: InspectorState) -> None:
         self.what: Misses | None = None
         self.detail = DetailBoard()
         super().__init__(host)
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Once all is read."""
         return host.loaded is not None and host.complete
 
@@ -185,12 +189,12 @@ class StatementList(HostedList[Row, None], Generic[Row]):
     none = "Nothing was paid."
     working = (Span(" · adding up every call of every thread", "dim"),)
 
-    def __init__(self, host: ListHost) -> None:
+    def __init__(self, host: InspectorState) -> None:
         self.what: Statement | None = None
         super().__init__(host)
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Once all is read."""
         return host.loaded is not None and host.complete
 

@@ -15,7 +15,7 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
 
 if TYPE_CHECKING:
-    from ctxtui.tui.lists.list_screen import ListHost
+    from ctxtui.tui.inspector.state import InspectorState
 
     Push = Callable[[Screen[Any]], None]
 
@@ -118,7 +118,7 @@ def list_class(opens: str) -> Any:
     return getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
 
 
-def open_list(push: Push, host: ListHost, opens: str) -> None:
+def open_list(push: Push, host: InspectorState, opens: str) -> None:
     """Open the list of the class `opens` over `host`, where there is anything to list; `push` puts it on the screen."""
     screen = list_class(opens)
     if screen.ready(host):

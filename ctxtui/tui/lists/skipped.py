@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ctxtui.core.session import Skipped
-from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.views.lists import faults
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Table
+
+if TYPE_CHECKING:
+    from ctxtui.tui.inspector.state import InspectorState
+
 
 _LEAVE: Final = (Span("esc", "accent bold"), Span(" close", "dim"))
 
@@ -20,7 +24,7 @@ class SkippedScreen(HostedList[Skipped, None]):
     heading, none, foot, at_once, inset = "skipped", "Every line was read.", False, True, 0
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Once the recording is open."""
         return host.loaded is not None
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ctxtui.analysis.figures import context_size
 from ctxtui.analysis.growth.thread_tree import Kin, family
-from ctxtui.tui.lists.list_screen import HostedList, ListHost
+from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.views.inspector import threads
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 from ctxtui.views.text.table import Table
+
+if TYPE_CHECKING:
+    from ctxtui.tui.inspector.state import InspectorState
 
 
 class ThreadsScreen(HostedList[Kin, str]):
@@ -21,7 +25,7 @@ class ThreadsScreen(HostedList[Kin, str]):
     heading, none, at_once, again = "threads", "No thread is recorded.", True, 0.4
 
     @classmethod
-    def ready(cls, host: ListHost) -> bool:
+    def ready(cls, host: InspectorState) -> bool:
         """Once the session is known; from now on its calls are priced."""
         host.price_all()
         return host.study is not None
