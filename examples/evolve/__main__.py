@@ -168,7 +168,6 @@ async def _searched(
         cost_usd=cost["total_usd"],
         root_usd=_root_usd(session.about.id, log, alone) if alone else cost["totals"]["main"]["cost_usd"],
         feedbacks=tuple(map(len, one.feedbacks)),
-        selections=tuple(one.selections),
         selected_at=tuple(one.selected_at),
         summaries=tuple(summaries_in(sent[-1])) if sent else (),
     )
@@ -182,8 +181,8 @@ def _first(sent: list[Sent], one: Searched, generations: int = 5) -> list[Sent]:
 def _figures(call: Any) -> RootCall:
     used = call.usage
     if used is None:
-        return RootCall(0, 0, 0, 0, call.started or 0.0)
-    return RootCall(used.input, used.cache_read, used.cache_write, used.output, call.started or 0.0)
+        return RootCall(0, 0, 0, 0)
+    return RootCall(used.input, used.cache_read, used.cache_write, used.output)
 
 
 def _root_usd(id_: str, folder: Path, alone: Collection[str]) -> float:

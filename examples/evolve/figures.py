@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from statistics import mean
 
 from examples.evolve.trials import Evolution
@@ -16,20 +15,19 @@ BLOCKS = "ctxtui show ID --blocks"
 
 @dataclass(frozen=True, slots=True)
 class RootCall:
-    """A request of the root: its input, and what of it was read and written; tokens. `began` in seconds."""
+    """A request of the root: its input, and what of it was read and written; tokens."""
 
     input: int
     read: int
     written: int
     output: int
-    began: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
     """What came of a search: the `root`'s requests in order, `children` with what they read and wrote, USD of all of it
-    by list price, the characters of each feedback and of each request to select,
-    which were the root's requests `selected_at` (from 0)."""
+    by list price, the characters of each feedback; requests to select were
+    the root's requests `selected_at` (from 0)."""
 
     name: str
     session: str
@@ -39,7 +37,6 @@ class Searched:
     cost_usd: float
     root_usd: float
     feedbacks: tuple[int, ...]
-    selections: tuple[int, ...]
     selected_at: tuple[int, ...]
     summaries: tuple[str, ...] = ()
     """Summaries of older generations in the root's last request."""
@@ -106,11 +103,6 @@ def _contexts(made: Mapping[str, Searched]) -> Iterator[Figure]:
             f"root's context, {name}", theirs.get(name, ""), ours, whys.get(name, ""), GROWTH, names.get(name, ""), name
         )
     old, new = made.get("old"), made.get("new")
-    if new:
-        fit = int((200_000 - new.root[0].input) / max(1.0, new.growth))
-        yield Figure(
-            "generations that fit into 200k, new", "more than 20", f"{fit}", "", GROWTH, "§1 (a), 000 §7.1", "new"
-        )
     if old and new:
         less = 100 - 100 * new.peak / old.peak
         yield Figure(
@@ -144,10 +136,6 @@ def _texts(made: Mapping[str, Searched]) -> Iterator[Figure]:
         less = 100 - 100 * mean(new.feedbacks) / mean(old.feedbacks)
         claim = "a feedback message becomes shorter by"
         yield Figure(claim, "85 KB -> 5 KB, 94 %", f"{less:.0f} %", "", BLOCKS, "§1 (a), 000 §7.1", "new")
-    if old and new and old.selections and new.selections:
-        share = mean(new.selections) / mean(old.selections)
-        ours = f"{mean(old.selections):,.0f} -> {mean(new.selections):,.0f} characters ({100 * share:.0f} %)"
-        yield Figure("request to select as a table", "half the size", ours, "", BLOCKS, "§1 (d), 000 §7.4", "new")
     pruned = made.get("pruned")
     if pruned and pruned.summaries:
         text = pruned.summaries[-1]
@@ -217,27 +205,13 @@ def _calls(made: Mapping[str, Searched]) -> Iterator[Figure]:
         claim = f"root calls of {len(one.evolution.generations)} generations, {name}"
         names = "N9, 003" if name == "iterative" else "§1 loop, N7, 003"
         yield Figure(claim, theirs, f"{len(one.root)}", reminders, "ctxtui show ID --threads", names, name)
-    for name, one in made.items():
-        seconds = [b.began - a.began for a, b in pairwise(one.root)]
-        if seconds and name in ("old", "new"):
-            claim = f"seconds from root call to root call, {name}"
-            theirs = "should not increase" if name == "new" else ""
-            why = "offline answers, on this machine, children and programs in it"
-            command = "ctxtui check ID --max-seconds 60"
-            yield Figure(claim, theirs, f"{mean(seconds):.1f}", why, command, "N8, 000 §9.3", name)
 
 
 def _search(made: Mapping[str, Searched]) -> Iterator[Figure]:
     for name, one in made.items():
-        best = one.evolution.best
-        trials: Sequence[object] = list(one.evolution.trials())
-        ours = f"{best.score:.4f} ({best.trial_id}) of {len(trials)} trials" if best else "none"
-        why = "scripted programs, really run and judged"
-        command = "ctxtui show ID --threads"
-        yield Figure(f"best sum of radii, {name}", "2.635 published", ours, why, command, "§1 loop, 000", name)
         built = [trial for trial in one.evolution.trials() if trial.parent_id is not None]
         if built and name in ("new", "stateless"):
             left = sum("{{CODE_TRIAL" in trial.prompt for trial in built)
             claim = f"tokens in the prompts of children, {name}"
             ours = f"{len(built)} prompts build on a program, {left} with a token left"
-            yield Figure(claim, "expanded", ours, "", command, "§1 (a), N7, 000 §3.3", name)
+            yield Figure(claim, "expanded", ours, "", "ctxtui show ID --threads", "§1 (a), N7, 000 §3.3", name)

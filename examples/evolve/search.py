@@ -65,7 +65,6 @@ class Search:
         self.calls = 0
         """Requests of the root."""
         self.feedbacks: list[str] = []
-        self.selections: list[int] = []
         """Characters of each request for a selection."""
         self.selected_at: list[int] = []
         """Which of the root's requests these were, from 0."""
@@ -145,7 +144,6 @@ class Search:
             words = texts.selection_alone(self.evolution)
         else:
             request = texts.selection_table if self.flow.tokens else texts.selection_request
-            self.selections.append(len(request(one)))
             self.selected_at.append(self.calls)
             words = f"{texts.result(output)}\n\n{request(one)}"
         reply = await self._ask(words)
