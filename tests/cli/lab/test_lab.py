@@ -112,7 +112,7 @@ def test_without_usage_what_can_be_said_is(ctxtui: Run, tmp_path: Path) -> None:
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     (session,) = ctxtui("lab", path, "--policy", "sliding_window", "--json").json["sessions"]
     own, window = session["variants"]
-    assert own["reported_total_input"] is None and own["output"] > 0 and own["cost_usd"] > window["cost_usd"] > 0
+    assert own["reported_total_input"] is None and min(own["output"], own["cost_usd"], window["cost_usd"]) > 0
     assert 0 < window["total_input"] < own["total_input"]
     notes = " ".join(session["notes"])
     assert "no usage is reported" in notes and "answers count as what is recorded of them" in notes
