@@ -66,27 +66,16 @@ def _chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 @decodes
 def remembered(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> Json | None:
     """The summary of the file as it was with this size and mtime, made by `version` of the summary's code."""
-    text = remembered_text(conn, path, size, mtime, version)
-    return None if text is None else json.loads(text)
+    row = conn.execute(
+        "SELECT summary FROM file_summaries WHERE path = ? AND size = ? AND mtime = ? AND version = ?",
+        (sql_text(path), size, mtime, version),
+    ).fetchone()
+    return None if row is None else json.loads(row[0])
 
 
 def name_of_stored(id_: str) -> str:
     """What stands for a file's path where the summary is of the stored session `id_`."""
     return f"stored {id_}"
-
-
-def remembered_text(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> str | None:
-    """The same as JSON text."""
-    row = conn.execute(
-        "SELECT summary FROM file_summaries WHERE path = ? AND size = ? AND mtime = ? AND version = ?",
-        (sql_text(path), size, mtime, version),
-    ).fetchone()
-    return None if row is None else str(row[0])
-
-
-def summarised(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float]]:
-    """Of what there are summaries that `version` of their code made: `sql_text` of its path, size, mtime."""
-    return conn.execute("SELECT path, size, mtime FROM file_summaries WHERE version = ?", (version,)).fetchall()
 
 
 def summaries_otherwise(conn: sqlite3.Connection, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:

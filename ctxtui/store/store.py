@@ -310,16 +310,6 @@ class Store:
         return cache.remembered(self._conn, path, size, mtime, version)
 
     @told
-    def remembered_text(self, path: str, size: int, mtime: float, version: str) -> str | None:
-        """The same as JSON text."""
-        return cache.remembered_text(self._conn, path, size, mtime, version)
-
-    @told
-    def summarised(self, version: str) -> list[tuple[str | bytes, int, float]]:
-        """Of what there are summaries that this `version` of their code made: `sql_text` of the path, size, mtime."""
-        return cache.summarised(self._conn, version)
-
-    @told
     def summaries_otherwise(self, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
         """Of what there are summaries that none of these `versions` of their code made: `sql_text` of its path, size,
         mtime, and the version."""
