@@ -74,7 +74,7 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
     """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
 
     `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base
-    left is lost (see `cache_cause.Cause`), "" where nothing is. `inferred`: the markers are not recorded, the client's
+    left is lost (see `miss_cause.Cause`), "" where nothing is. `inferred`: the markers are not recorded, the client's
     habit was followed. `outcome` is what the simulator makes of the call.
     """
 
