@@ -208,11 +208,14 @@ def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
 
 
 def pdf_pages(data: bytes) -> int:
-    """Pages of a PDF from its plain objects; guessed from its size where those are compressed; 1 for no bytes."""
+    """Pages of a PDF as it states them, else guessed from its size; 1 for no bytes."""
+    return stated_pages(data) or max(1, round(len(data) / _BYTES_PER_PAGE))
+
+
+def stated_pages(data: bytes) -> int:
+    """Pages of a PDF by its plain objects; 0 where those are compressed."""
     pages = len(_PAGE.findall(data))
-    if not pages:
-        pages = max((int(a or b) for a, b in re.findall(_COUNT, data)), default=0)
-    return pages or max(1, round(len(data) / _BYTES_PER_PAGE))
+    return pages or max((int(a or b) for a, b in re.findall(_COUNT, data)), default=0)
 
 
 def _bytes(data: str) -> bytes:

@@ -8,7 +8,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.curation.legality.violation import DOCUMENTS, IMAGES, Violation, listed
-from ctxtui.tokens.image import image_size, pdf_pages
+from ctxtui.tokens.image import image_size, stated_pages
 
 MANY_IMAGES: Final = 20
 """Up to so many images, each may have `MAX_PIXELS` on its longer side; with more, `MAX_PIXELS_OF_MANY`."""
@@ -19,6 +19,8 @@ MAX_BASE64_CHARACTERS: Final = 10 * 1024 * 1024
 """Base64 characters of one image."""
 
 PDF: Final = "application/pdf"
+PDF_HEAD: Final = b"%PDF-"
+"""Stands within the first 1,024 bytes."""
 NO_BASE64: Final = "the document is no base64"
 _TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
@@ -50,10 +52,11 @@ def _documents(found: list[tuple[str, dict[str, Json]]], most: int) -> Iterator[
             yield Violation(path, f"no document of a known type: {kind!r}", DOCUMENTS)
         elif not data:
             yield Violation(path, "the document is empty", DOCUMENTS)
-        elif paper is None or not paper.startswith(b"%PDF-"):
+        elif paper is None or PDF_HEAD not in paper[:1024]:
             yield Violation(path, "the document is no PDF" if paper is not None else NO_BASE64, DOCUMENTS)
         else:
-            pages += pdf_pages(paper)
+            # A guess refuses nothing.
+            pages += stated_pages(paper)
     if pages > most:
         yield Violation("$.messages", f"{pages:,} pages of PDF, the most is {most}", DOCUMENTS)
 

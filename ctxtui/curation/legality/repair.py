@@ -295,17 +295,19 @@ def _images(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
 def _documents(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     """The document that is wrong; of too many pages the oldest document."""
     context, position = applied.context, fault.position
+    blocks = [item.block for item in context.items]
     inside = _PART.search(fault.violation.path)
-    held = [p for p in range(len(context)) if b'"document"' in context.items[p].block.body and p not in applied.changes]
-    if position >= 0 and inside is not None and is_result(context.items[position].block.kind):
+    if position >= 0 and inside is not None and is_result(blocks[position].kind):
         yield _edit(context, STRIP, [position], what="documents", parts=[int(inside[1])])
         return
-    for p in [position] if position in held else held[:1]:
-        parts = _documents_in(context.items[p].block)
-        if is_result(context.items[p].block.kind):
-            yield _edit(context, STRIP, [p], what="documents", parts=parts[:1])
-        else:
+    at = [position] if position >= 0 else [p for p in range(len(blocks)) if p not in applied.changes]
+    for p in at:
+        if blocks[p].kind == "document":
             yield _edit(context, DROP, [p])
+            return
+        if is_result(blocks[p].kind) and (parts := _documents_in(blocks[p])):
+            yield _edit(context, STRIP, [p], what="documents", parts=parts[:1])
+            return
 
 
 def _documents_in(block: Block) -> list[Json]:

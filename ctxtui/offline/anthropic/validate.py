@@ -33,7 +33,7 @@ from ctxtui.offline.anthropic.thinking import CONTROLS, blocks, check_thinking, 
 from ctxtui.offline.anthropic.validate_turns import turn_refusals
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import Fields, Path, ShapeField, fields, members, rows
-from ctxtui.tokens.image import image_size, pdf_pages
+from ctxtui.tokens.image import image_size, stated_pages
 
 NEW_VERSION: Final = "2026-10-21"
 OLD_VERSION: Final = "2023-06-01"
@@ -448,7 +448,7 @@ def _source(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
         yield refusal_at(path, told, "image size")
     elif kind == "image":
         yield from _image(data, str(media_type), path)
-    elif not (_decoded(data) or b"").startswith(b"%PDF-"):
+    elif b"%PDF-" not in (_decoded(data) or b"")[:1024]:
         yield refusal_at((*path, "data"), "The PDF specified was not valid.", "document unreadable")
 
 
@@ -478,7 +478,7 @@ def _media(parts: Parts, most: int) -> Iterator[Refusal]:
             size = image_size(_decoded(source.get("data")) or b"")
             edges.append((path, max(size.width, size.height) if size else 0))
         elif block["type"] == "document" and source.get("media_type") == "application/pdf":
-            pages += pdf_pages(_decoded(source.get("data")) or b"")
+            pages += stated_pages(_decoded(source.get("data")) or b"")
     if len(edges) > most:
         yield Refusal(f"messages: Too many images: {len(edges)} > {most} maximum", rule="too many images")
     if pages > most:

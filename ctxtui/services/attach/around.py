@@ -210,7 +210,7 @@ class Around:
     @property
     def unheard(self) -> str:
         """What may be done where the program ran and no request came by, in words; "" where one did."""
-        if self.recorded or not self._ran:
+        if not self._ran or self.recorded or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
         by = "it does not go by the proxy of its environment" if self.forward else "it has its address from elsewhere"

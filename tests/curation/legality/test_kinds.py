@@ -258,6 +258,12 @@ def test_an_odd_document_goes_wherever_it_stands(name: str) -> None:
     assert mended(claude(result(fine), fine))[0].edits == ()
 
 
+def test_pages_that_are_not_stated_refuse_nothing() -> None:
+    compressed = paper(b"\n\n%PDF-1.7\n" + bytes(9_000_000))
+    body = claude(result(text("see"), compressed))
+    assert not STRICT["anthropic"](body) and mended(body)[0].edits == ()
+
+
 def test_documents_have_a_most_of_pages() -> None:
     def many(*pages: int) -> tuple[Mended, Json, list[str]]:
         return mended(claude(result(text("see"), *(paper(pdf(count)) for count in pages))))
@@ -266,10 +272,13 @@ def test_documents_have_a_most_of_pages() -> None:
     found, value, strict = many(20, 80, 1)
     assert [fault.violation.message for fault in found.faults] == ["101 pages of PDF, the most is 100"] and not strict
     assert json.dumps(value).count('"type": "document"') == 2
-    body = claude(result(text("see")), paper(pdf(101)), text("and this?"))
+    named = {**USE, "input": {"path": "a", "kind": "document"}}
+    body = claude(result(text("see")), paper(pdf(101)), text("and this?"), use=named)
     assert STRICT["anthropic"](body)
     found, value, strict = mended(body, error="messages.2.content.1.pdf: A maximum of 100 PDF pages may be provided.")
     assert '"type": "document"' not in json.dumps(value) and not strict
+    found, value, strict = mended(body, error="A maximum of 100 PDF pages may be provided.")
+    assert '"type": "document"' not in json.dumps(value) and json.dumps(value).count("toolu_1") == 2 and not strict
 
 
 def test_many_images_are_smaller_ones() -> None:
