@@ -33,14 +33,14 @@ class AnswerCall(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What of an answer goes into the context: its `items` (none where nothing of it can stand), and its calls."""
+    """The part of an answer that goes into the context: its `items` (none where nothing can be kept) and its calls."""
 
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]
 
 
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> Settled:
-    """The answer `items` as it can be sent back (facts §1, §4).
+    """Make an answer fit to be sent back (facts §1, §4).
 
     Left out are empty texts, thinking that the provider has not sealed, thinking with nothing after it, and calls whose
     input is not whole; with `cut` the answer broke off, so its last part may be any of these. A call without id, or

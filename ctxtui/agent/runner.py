@@ -37,7 +37,7 @@ class ProviderLine(Protocol):
 
 
 class Tools(Protocol):
-    """What the agent may use. Who waits for a call and is cancelled ends it."""
+    """The tools of an agent. Cancelling the task that awaits a call ends the call."""
 
     def asks(self, name: str) -> bool:
         """Whether the user is asked before this tool runs."""
@@ -66,10 +66,9 @@ async def _alone(_: str) -> Sequence[Attached]:
 
 
 class Surroundings(Struct, kw_only=True):
-    """What a runner is given: where moments go, how requests are judged before they leave (the reason to hold one, or
-    ""), names for calls, the clock; `recorded` waits so many seconds until all that was told is on record, and says
-    whether it is; `before` is done before each request is put together; `attached` gives what goes in front of what the
-    user said."""
+    """The functions that a runner calls: where events go, the check of a request before it is sent (the reason to hold
+    it, or ""), ids for calls, the clock. `recorded` waits so many seconds for the record to catch up and returns whether
+    it has; `before` runs before each request is built; `attached` returns what is put in front of a user's message."""
 
     tell: Callable[[progress.Moment], None]
     judge: Callable[[Draft], Awaitable[str]]
@@ -102,14 +101,14 @@ class Runner:
         """Tools that are being ended: what they put in order is waited for at the close."""
 
     def feed(self, event: events.Event) -> None:
-        """Something happened; for the event loop's own thread."""
+        """Take in an event and do what follows from it. For the event loop's own thread."""
         self.state, commands = step(self.state, event)
         for command in commands:
             self._do(command)
 
     @property
     def unsaid(self) -> tuple[str, ...]:
-        """What the user said and is not in the context yet: what belongs to it is being read."""
+        """The user's messages that wait for their attachments to be read; not in the context yet."""
         return tuple(self._said)
 
     async def close(self) -> None:
@@ -171,7 +170,7 @@ class Runner:
             self._task.cancel()
 
     async def _add_said(self) -> None:
-        """What the user said goes into the context, with what belongs to it."""
+        """Put the user's waiting messages into the context, each with its attachments."""
         while self._said:
             text = self._said[0]
             attached = await self._around.attached(text)
@@ -184,7 +183,7 @@ class Runner:
         self._around.tell(progress.UserSaid(text, self.conversation.say(text, attached), before))
 
     def _say_alone(self) -> None:
-        """What the user said is in the context, whatever becomes of what belongs to it."""
+        """Put the user's waiting messages into the context without their attachments."""
         while self._said:
             self._say()
 
@@ -207,7 +206,7 @@ class Runner:
         self.feed(events.Waited())
 
     def plan_of(self, call: events.ToolCall) -> Planned | None:
-        """What `call`, which waits for leave, would write."""
+        """The write that a call waiting for permission would make."""
         return self._plans.get(call.id)
 
     async def _plan(self, call: events.ToolCall) -> None:

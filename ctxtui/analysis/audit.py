@@ -309,7 +309,7 @@ class RunningRecord(Sequence[tuple[int, int]]):
 
 
 def records(book: Book, calls: Iterable[Call]) -> RunningRecord:
-    """The running record of a thread's `calls`, as far as the book has learnt."""
+    """Hold the forecasts of a thread's `calls` against their reports, as far as the book has learnt."""
     found = RunningRecord()
     for call in calls:
         forecast, usage = book.forecasts.get(call.id), call.usage

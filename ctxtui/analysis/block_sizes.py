@@ -60,8 +60,7 @@ class BlockSizes:
         return self._sum - sum(self._own[p] for p in stripped)
 
     def stripped(self, before: int, positions: Container[int]) -> int:
-        """Tokens of thinking at `positions` that the provider takes out by now, and did not when it took out what
-        stands in front of `before`."""
+        """Count the thinking at `positions`, in tokens, that the provider drops now and did not drop at `before`."""
         thinking = self._context.thinking
         here = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
         return sum(self._own[position] for position in here if position in positions)

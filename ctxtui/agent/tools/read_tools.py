@@ -177,7 +177,7 @@ NAME: Final = "recall"
 
 
 def recall(known: Known) -> Tool:
-    """The tool that reads back what ``{{REF:name}}`` stands for."""
+    """Make the tool that returns the content behind a reference, ``{{REF:name}}``."""
 
     def run(where: Workspace, given: Mapping[str, Json]) -> str:
         name = str(given["name"]).removeprefix("{{REF:").removesuffix("}}")

@@ -37,7 +37,7 @@ class Toolbox:
         return call if call.name == RECALL else replace(call, input=expand_value(call.input, self._known()))
 
     def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
-        """What `call`, which is expanded, would write; or what the model is told where it cannot be done."""
+        """Plan the write of an expanded `call`; the result for the model where it cannot be done."""
         found: list[PlannedWrite] = []
 
         def work(tool: Tool) -> str:

@@ -1,4 +1,4 @@
-"""What a tool is: what the model is told of it, whether it asks first, and what it does."""
+"""A tool of the agent: its description for the model, whether it asks first, and its function."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ctxtui.core.errors import CtxtuiError
 
 
 class PlannedWrite(Struct, frozen=True, kw_only=True):
-    """What a call would write. `path` is the real place below the workspace, symlinks and ``..`` followed, `given` is
-    how the model spelled it. `before` is what stands there (None: no such file), `after` the whole file as it will be.
-    `guard` says why it is asked for each time ("": it is not). `told` is what the model reads when it is done."""
+    """A file write that a call plans. `path` is relative to the workspace, symlinks and ``..`` resolved; `given` is the
+    model's spelling. `before` is the present content (None: no such file), `after` the whole new content. `guard` is the
+    reason to ask each time ("": none). `told` is the result for the model."""
 
     path: str
     given: str
@@ -47,9 +47,8 @@ class BadInput(CtxtuiError):
 
 
 class Tool(Struct, frozen=True):
-    """One tool. `properties` are the JSON schemas of its inputs by name, of which `required` must be given. One that
-    reads has `run`, which does the work and returns what the model reads; one that writes has `plan`, which says what
-    it would write, so that the user can be asked first."""
+    """A tool. `properties` are the JSON schemas of its inputs by name; `required` names those that must be given. A
+    reading tool has `run`, which returns the result; a writing one has `plan`, so that the user can be asked first."""
 
     name: str
     description: str
