@@ -67,7 +67,7 @@ async def _alone(_: str) -> Sequence[Attached]:
 
 class Surroundings(Struct, kw_only=True):
     """The functions that a runner calls: where events go, the check of a request before it is sent (the reason to hold
-    it, or ""), ids for calls, the clock. `recorded` waits so many seconds for the record to catch up and returns whether
+    it, or ""), ids for calls, the clock. `recorded` waits that many seconds for the record to catch up, returns whether
     it has; `before` runs before each request is built; `attached` returns what is put in front of a user's message."""
 
     tell: Callable[[progress.Moment], None]

@@ -14,7 +14,7 @@ from ctxtui.core.errors import CtxtuiError
 
 class PlannedWrite(Struct, frozen=True, kw_only=True):
     """A file write that a call plans. `path` is relative to the workspace, symlinks and ``..`` resolved; `given` is the
-    model's spelling. `before` is the present content (None: no such file), `after` the whole new content. `guard` is the
+    model's spelling. `before` is the present content (None: no such file), `after` all of the new one. `guard` is the
     reason to ask each time ("": none). `told` is the result for the model."""
 
     path: str
