@@ -65,6 +65,11 @@ def content_part(value: Json, path: str, place: Place, spot: Spot) -> WirePart:
     return part(kind_of(value, "text"), value, place, spot)
 
 
+def value_of(piece: Piece) -> Json:
+    """The JSON value of a block that is written as it is."""
+    return piece[1]
+
+
 def kind_of(value: dict[str, Json], default: str) -> str:
     """The provider's kind of a part or item; a name that is one of ours is told apart."""
     kind = value.get("type", default)

@@ -12,7 +12,7 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Block
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import FUNCTION_CALL, tool_inside
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
@@ -58,27 +58,28 @@ def cut_call(block: Block, head: int, tail: int) -> Block:
     value = block.value()
     if not isinstance(value, dict):
         return block
-    wrapped = value.get("function")
-    inner = wrapped if isinstance(wrapped, dict) else value
-    for key in ("input", "arguments"):
+    member = next((key for key in ("function", *FUNCTION_CALL) if isinstance(value.get(key), dict)), "")
+    inner = value[member] if member else value
+    for key in ("input", "arguments", "args"):
         given = inner.get(key)
         if isinstance(given, dict):
-            return _put(block, value, inner, key, _cut_strings(given, head, tail))
+            return _put(block, value, member, key, _cut_strings(given, head, tail))
         if isinstance(given, str):
             try:
                 parsed = canonical.loads(given)
             except (ValueError, RecursionError):
                 return block
-            return _put(block, value, inner, key, canonical.text_of(_cut_strings(parsed, head, tail)))
+            return _put(block, value, member, key, canonical.text_of(_cut_strings(parsed, head, tail)))
     return block
 
 
-def _put(block: Block, value: dict[str, Json], inner: dict[str, Json], key: str, made: Json) -> Block:
+def _put(block: Block, value: dict[str, Json], member: str, key: str, made: Json) -> Block:
+    """`block` with `made` under `key`, inside `member` where it is not ""."""
+    inner = value[member] if member else value
     if made == inner[key]:
         return block
-    if inner is value:
-        return blocks.make(block.kind, {**value, key: made})
-    return blocks.make(block.kind, {**value, "function": {**inner, key: made}})
+    changed = {**inner, key: made}
+    return blocks.make(block.kind, {**value, member: changed} if member else changed)
 
 
 def _cut_strings(value: Json, head: int, tail: int) -> Json:
@@ -91,7 +92,7 @@ def _cut_strings(value: Json, head: int, tail: int) -> Json:
     return value
 
 
-_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema")
+_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
 _TEXTS: Final = frozenset({"description", "title", "examples", "$comment"})
 _DATA: Final = frozenset({"enum", "const", "default", "required"})
 

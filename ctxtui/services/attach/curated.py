@@ -24,7 +24,7 @@ from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.store.store import Store
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
+from ctxtui.transcripts.kit.http_exchange.decode import asked_model, dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire.registry import DIALECTS
 
@@ -70,7 +70,8 @@ def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curate
     if dialect not in DIALECTS:
         return Curated(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
     request = DIALECTS[dialect].decode_request(body, None)
-    card = model_table().card(request.model)
+    model = asked_model(Exchange(body, url=url).path, said)
+    card = model_table().card(model)
     head = tree.extend(ROOT, request.items)
     context = Context(tree, head, dialect, request.params, lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
@@ -79,12 +80,12 @@ def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curate
     done = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held)
     if not applied.touched and not applied.marks and not applied.refused:
         return Curated(None, Proof((), asleep, tuple(held.items())))
-    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.takes)
+    made = outgoing(applied, request.skeleton, dialect=dialect, model=model, takes=card.takes)
     # What the client itself gets wrong is its own business, as long as no edit adds to it.
     before = {one.message for one in check(dialect, body, takes=card.takes)}
     added = [one for one in made.violations if one.message not in before]
     if added:
-        return Curated(None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}"))
+        return Curated(None, _refusal(edits, f"{model} would refuse it: {added[0].message} @ {added[0].path}"))
     by = sorted({edit.author for edit in edits if edit.id in done})
     return Curated(made.body, Proof(done, asleep, tuple(held.items()), tuple(by)))
 

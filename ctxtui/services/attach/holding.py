@@ -22,9 +22,10 @@ from ctxtui.services.attach.desk.request_desk import Foretold, PreparedRequest, 
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
 from ctxtui.services.attach.own_answer import SPOKEN, error_event, own_answer, own_refusal, ping_of
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
+from ctxtui.transcripts.kit.fields import obj
+from ctxtui.transcripts.kit.http_exchange.decode import asked_model, dialect_of, wants_stream
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.wire.grammar import GOOGLE
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
@@ -59,6 +60,8 @@ class HeldRequest:
     thread: str
     dialect: str
     body: dict[str, Json]
+    model: str
+    streams: bool
     size: int
     why: str
     since: float
@@ -72,7 +75,7 @@ class HeldRequest:
 
     def json(self, now: float) -> dict[str, Json]:
         """As it is told."""
-        told = {"id": self.x, "session": self.session, "thread": self.thread, "model": word(self.body.get("model"))}
+        told = {"id": self.x, "session": self.session, "thread": self.thread, "model": self.model}
         left = max(0.0, round(self.until - now, 1))
         found = self.foretold
         return {
@@ -135,13 +138,17 @@ class HoldGate:
             return _with(await self.edits.decide(waiting), _told(prepared))
         self.next.discard(session)
         now, patience = self.clock(), _patience(waiting.head)
-        streams = waiting.alive is not None and obj(body).get("stream") is True and bool(ping_of(dialect))
+        # Without server-sent events Google's stream is a list, into which nothing can be said.
+        asks_stream = wants_stream(exchange.path, obj(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
+        streams = waiting.alive is not None and asks_stream and bool(ping_of(dialect))
         one = HeldRequest(
             x=waiting.x,
             session=session,
             thread=thread,
             dialect=dialect,
             body=obj(body),
+            model=asked_model(exchange.path, obj(body)),
+            streams=asks_stream,
             size=len(waiting.body),
             why=why,
             since=now,
@@ -166,7 +173,8 @@ class HoldGate:
         if decision.how == REFUSE:
             return RequestVerdict(answer=own_refusal(one.dialect, REFUSED), told=told)
         if decision.how == ANSWER:
-            said = own_answer(one.dialect, one.body, decision.text, about_tokens(one.size), self.clock())
+            asked = {**one.body, "model": one.model, "stream": one.streams}
+            said = own_answer(one.dialect, asked, decision.text, about_tokens(one.size), self.clock())
             return RequestVerdict(answer=said, told=told)
         # As it would have left had nobody held it, where time is up.
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
@@ -267,7 +275,7 @@ def _with(verdict: RequestVerdict, told: dict[str, Json]) -> RequestVerdict:
 def _patience(head: Head) -> float:
     """Seconds that a request can wait before its client gives up: the shortest time that it names."""
     found: list[float] = []
-    for name in ("x-stainless-timeout", "x-stainless-read-timeout"):
+    for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # An SDK whose time-out is the client's own says NOT_GIVEN in the first one.
         with suppress(ValueError):
             found.append(float(head.get(name)))

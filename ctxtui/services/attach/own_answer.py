@@ -12,17 +12,18 @@ from ctxtui.offline.openai.chat_api import chunks
 from ctxtui.offline.openai.responses_api import events as response_events
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.pair import value
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
-SPOKEN: Final = (ANTHROPIC, CHAT, RESPONSES)
+SPOKEN: Final = (ANTHROPIC, CHAT, RESPONSES, GOOGLE)
 """The APIs in which the user can answer."""
 OLLAMA: Final = "ollama"
 _PINGS: Final = {
     ANTHROPIC: b'event: ping\ndata: {"type": "ping"}\n\n',
     CHAT: b": the request is held in ctxtui\n\n",
     RESPONSES: b": the request is held in ctxtui\n\n",
+    GOOGLE: b": the request is held in ctxtui\n\n",
 }
-"""Anthropic's own event; OpenAI's streams have none, and a comment is read by nobody."""
+"""Anthropic's own event; other streams have none, and a comment is read by nobody."""
 _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 _CHARACTERS: Final = 4
@@ -31,7 +32,7 @@ _CHARACTERS: Final = 4
 def own_answer(dialect: str, asked: dict[str, Json], text: str, input_: int, at: float) -> bytes:
     """The HTTP answer in which the model of the request `asked` says `text`, as a stream where one was asked for.
     `input_` and what it says in tokens are estimates: no model has read anything. `at` is Unix seconds."""
-    made = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response}[dialect]
+    made = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response, GOOGLE: _content}[dialect]
     whole, events = made(asked, text, (input_, 1 + len(text) // _CHARACTERS), at)
     if asked.get("stream") is True:
         return http_answer(200, _STREAM, b"".join(events))
@@ -49,6 +50,8 @@ def error_of(dialect: str, why: str) -> dict[str, Json]:
         return {"type": "error", "error": {"type": "permission_error", "message": why}, "request_id": None}
     if dialect == OLLAMA:
         return {"error": why}
+    if dialect == GOOGLE:
+        return {"error": {"code": 403, "message": why, "status": "PERMISSION_DENIED"}}
     kind = {"type": "permission_error", "param": None, "code": "refused_by_user"}
     return {"error": {"message": why, **kind}}
 
@@ -68,6 +71,8 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
             told if told.get("type") == "error" else {"type": "error", "error": {"type": "api_error", "message": words}}
         )
         return named_event("error", known)
+    if dialect == GOOGLE:
+        error = error or {"code": status, "message": words, "status": "UNKNOWN"}
     error = error or {"message": words, "type": "server_error", "param": None, "code": str(status)}
     if dialect == RESPONSES:
         told = {"type": "error", "sequence_number": 0, "code": error.get("code"), "message": words}
@@ -158,3 +163,19 @@ def _response(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: fl
         "usage": usage,
     }
     return response, list(named_events(response_events(response)))
+
+
+def _content(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Made:
+    answer: dict[str, Json] = {
+        "candidates": [
+            {"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP", "index": 0},
+        ],
+        "usageMetadata": {
+            "promptTokenCount": tokens[0],
+            "candidatesTokenCount": tokens[1],
+            "totalTokenCount": sum(tokens),
+        },
+        "modelVersion": asked.get("model"),
+        "responseId": secrets.token_hex(10),
+    }
+    return answer, [b"data: " + compact(answer) + b"\r\n\r\n"]

@@ -37,6 +37,9 @@ ANTHROPIC: Final = Door(
     name="anthropic", usual="https://api.anthropic.com", variables=("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
 )
 OPENAI: Final = Door(name="openai", usual="https://api.openai.com/v1", variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"))
+GOOGLE: Final = Door(
+    name="google", usual="https://generativelanguage.googleapis.com", variables=("GOOGLE_GEMINI_BASE_URL",)
+)
 
 
 class OwnMeans(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from ctxtui.services.attach.desk.request_desk import RequestDesk
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import HoldGate
-from ctxtui.services.attach.program import ANTHROPIC, OPENAI
+from ctxtui.services.attach.program import ANTHROPIC, GOOGLE, OPENAI
 from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020
@@ -44,7 +44,7 @@ _NUMBER: Final = re.compile(r"\b\d+\b")
 
 def usual(env: Mapping[str, str]) -> dict[str, str]:
     """Whom a standing relay leads to by default, by the first step of the path."""
-    return {ANTHROPIC.name: ANTHROPIC.url(env), OPENAI.name: OPENAI.url(env), **LOCAL}
+    return {**{door.name: door.url(env) for door in (ANTHROPIC, OPENAI, GOOGLE)}, **LOCAL}
 
 
 @dataclass(slots=True)

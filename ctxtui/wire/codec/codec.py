@@ -15,6 +15,7 @@ from ctxtui.wire.codec.frame import Frame, build, walk
 from ctxtui.wire.codec.memo import Element, Memo
 from ctxtui.wire.codec.skeleton import (
     LIST,
+    OBJECT,
     RAW,
     STRING,
     marks_json,
@@ -24,7 +25,8 @@ from ctxtui.wire.codec.skeleton import (
     styles_of,
     write_section,
 )
-from ctxtui.wire.codec.spans import Member
+from ctxtui.wire.codec.spans import Member, Value
+from ctxtui.wire.codec.spans import members as members_of
 from ctxtui.wire.codec.style import COMPACT, Style, detect
 from ctxtui.wire.grammar import Grammar, Section
 from ctxtui.wire.parts import shape, unreadable
@@ -97,8 +99,9 @@ def _section(section: Section, text: str, members: Sequence[Member], memo: Memo)
         return None
     member = members[index]
     path = f"$.{section.key}"
-    if member.items is not None:
-        return _list(section, text, member, index, memo) if member.items else None
+    elements, form = _elements(section, text, member)
+    if elements is not None:
+        return _list(section, text, member, index, memo, elements, form) if elements else None
     raw = text[member.start : member.end]
     if isinstance(member.value, str) and section.string is not None:
         parts = section.string(member.value)
@@ -111,15 +114,35 @@ def _section(section: Section, text: str, members: Sequence[Member], memo: Memo)
     return _Found(section, index, [Element(raw, [wrong])], [], RAW)
 
 
-def _list(section: Section, text: str, member: Member, index: int, memo: Memo) -> _Found:
+def _elements(section: Section, text: str, member: Member) -> tuple[Sequence[Value] | None, str]:
+    """The elements of a section, and whether they are a list or one object; None where it holds neither."""
+    if member.items is not None:
+        return member.items, LIST
+    if not isinstance(member.value, dict):
+        return None, RAW
+    if section.inside:
+        found = members_of(text, member.start, frozenset({section.inside}))
+        # Of duplicate keys the last one counts.
+        inner = max((one for one in found if one.key == section.inside), key=lambda one: one.start, default=None)
+        if inner is None or inner.items is not None:
+            return (None if inner is None else inner.items), LIST
+        member = inner
+    if isinstance(member.value, dict) and (section.inside or section.takes_object):
+        return [Value(member.value, member.start, member.end)], OBJECT
+    return None, RAW
+
+
+def _list(
+    section: Section, text: str, member: Member, index: int, memo: Memo, items: Sequence[Value], form: str
+) -> _Found:
     elements: list[Element] = []
     gaps: list[str] = []
     at = member.start
-    for n, item in enumerate(member.items or ()):
+    for n, item in enumerate(items):
         elements.append(memo.element(section, text[item.start : item.end], item.value, f"$.{section.key}[{n}]"))
         gaps.append(text[at : item.start])
         at = item.end
-    return _Found(section, index, elements, [*gaps, text[at : member.end]], LIST)
+    return _Found(section, index, elements, [*gaps, text[at : member.end]], form)
 
 
 def _spell(found: Sequence[_Found], style: Style) -> tuple[list[Style], dict[str, Json], int]:
@@ -128,10 +151,13 @@ def _spell(found: Sequence[_Found], style: Style) -> tuple[list[Style], dict[str
     sections: dict[str, Json] = {}
     count = 0
     for one in found:
-        if one.form == LIST:
+        if one.form in (LIST, OBJECT):
             made = section_json(one.section, one.elements, one.gaps, styles)
+            made |= {"form": OBJECT} if one.form == OBJECT else {}
             odd: dict[str, Odd] = made.get("odd", {})
-            count += sum("style" in o or "pieces" in o for o in odd.values()) + ("gaps" in made)
+            count += sum("style" in o or "pieces" in o for o in odd.values()) + (
+                "gaps" in made and not one.section.inside
+            )
         elif one.form == STRING:
             made = string_json(one.elements[0].raw, one.elements[0].parts, style)
             count += "text" in made

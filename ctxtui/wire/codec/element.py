@@ -20,9 +20,6 @@ from ctxtui.wire.codec.style import Style, detect
 from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import Piece, Spot, WirePart, marked
 
-DEPTH: Final = 2
-"""Indent steps of an element: a body's members are one step in, the elements of their lists two."""
-
 MOST_STYLES: Final = 8
 """Styles that one skeleton names; what none of them gives back is kept verbatim."""
 
@@ -40,15 +37,15 @@ def oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[S
 
     Styles met on the way are added to `styles`.
     """
-    value = section.join(pieces_of(parts))
-    if spells(styles[0], value, DEPTH, raw):
+    value, depth = section.join(pieces_of(parts)), section.depth
+    if spells(styles[0], value, depth, raw):
         return None
-    for style in (*styles[1:], detect(raw, 0, DEPTH)):
-        if spells(style, value, DEPTH, raw):
+    for style in (*styles[1:], detect(raw, 0, depth)):
+        if spells(style, value, depth, raw):
             number = _number(style, styles)
             if number is not None:
                 return {"size": len(parts), "style": number}
-    return {"size": len(parts), "pieces": list(_pieces(parts, raw, styles))}
+    return {"size": len(parts), "pieces": list(_pieces(section, parts, raw, styles))}
 
 
 def spells(style: Style, value: Json, depth: int, raw: str) -> bool:
@@ -68,13 +65,13 @@ def _number(style: Style, styles: list[Style]) -> int | None:
     return len(styles) - 1
 
 
-def _pieces(parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
+def _pieces(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterator[str | Slot]:
     places = _places(raw, [part.spot for part in parts if part.spot is not None])
     found = sorted((*places[p.spot], n) for n, p in enumerate(parts) if p.spot is not None and p.spot in places)
     at = 0
     for start, end, n in found:
         yield raw[at:start]
-        yield _slot(n, parts[n], raw[start:end], styles)
+        yield _slot(n, parts[n], raw[start:end], styles, section.depth)
         at = end
     yield raw[at:]
 
@@ -91,9 +88,9 @@ def _places(raw: str, spots: Sequence[Spot]) -> dict[Spot, tuple[int, int]]:
     return found
 
 
-def _slot(n: int, part: WirePart, raw: str, styles: list[Style]) -> Slot:
+def _slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int) -> Slot:
     value = marked(part.value, part.marks)
-    depth = DEPTH + len(part.spot or ())
+    depth += len(part.spot or ())
     inside = _inside(value) if raw[:1] == '"' else []
     value = value[inside[0]] if inside else value
     for style in (*styles, detect(raw, 0, depth)):
@@ -118,7 +115,7 @@ def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Se
     style = styles[odd.get("style", 0) if odd else 0]
     if odd and odd.get("spell"):
         return _with_spelled(section, pieces, odd["spell"], styles)
-    return style.write(section.join(pieces), DEPTH)
+    return style.write(section.join(pieces), section.depth)
 
 
 def slot_text(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> str:
@@ -135,7 +132,7 @@ def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles
     style = styles[0]
     held = list(pieces)
     texts = {int(n): slot_text(slot, pieces, styles) for n, slot in spell.items()}
-    plain = "".join([style.write(section.join(pieces), DEPTH), *texts.values()])
+    plain = "".join([style.write(section.join(pieces), section.depth), *texts.values()])
     token = "slot "
     while token in plain:
         token = f"<{token}>"
@@ -143,7 +140,7 @@ def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles
         kind, value = pieces[n]
         inside = _inside(value) if text[:1] == '"' else []
         held[n] = (kind, {**value, inside[0]: f"{token}{n}."} if inside else f"{token}{n}.")
-    joined = style.write(section.join(held), DEPTH)
+    joined = style.write(section.join(held), section.depth)
     for n, text in texts.items():
         joined = joined.replace(style.write(f"{token}{n}."), text)
     return joined

@@ -13,7 +13,7 @@ from ctxtui.core.sequence_diff import aligned
 from ctxtui.wire.codec.check_skeleton import fitting
 from ctxtui.wire.codec.element import Odd
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import RAW, STRING, group, marks_json, marks_of, pieces_at, size_at, styles_of
+from ctxtui.wire.codec.skeleton import OBJECT, RAW, STRING, group, marks_json, marks_of, pieces_at, size_at, styles_of
 from ctxtui.wire.codec.style import Style
 from ctxtui.wire.grammar import Grammar, Section
 from ctxtui.wire.parts import WireMarker
@@ -112,8 +112,11 @@ def _section(own: _Own, parts: Json, frame: Frame, style: Style, edit: _Edit) ->
         if section.is_string is not None and section.is_string(pieces):
             return frame, {"form": STRING}
         before = {}
-    made = {"gaps": before["gaps"]} if "gaps" in before else {}
-    odd = _odd(own, before.get("odd", {}), edit)
+    made: dict[str, Json] = {key: before[key] for key in ("gaps", "form") if key in before}
+    odd, count = _odd(own, before.get("odd", {}), edit)
+    if made.get("form") == OBJECT and count != 1:
+        start, end = before["gaps"]
+        made = {"gaps": [start + "[", "]" + end]}
     if odd:
         made["odd"] = odd
     return frame, made
@@ -122,14 +125,15 @@ def _section(own: _Own, parts: Json, frame: Frame, style: Style, edit: _Edit) ->
 def _opened(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
     """The frame with a place for a section that the body does not have, or has empty."""
     frame = frame.without(section.key)
-    places = [frame.index(key) for key in ("messages", "input")]
+    places = [frame.index(key) for key in ("messages", "input", "contents")]
     before = [place for place in places if place is not None and section.name != "messages"]
     at = before[0] if before else len(frame.entries)
     frame = frame.plus(section.key, style, at)
     return frame, frame.index(section.key)
 
 
-def _odd(own: _Own, before: dict[str, Odd], edit: _Edit) -> dict[str, Odd]:
+def _odd(own: _Own, before: dict[str, Odd], edit: _Edit) -> tuple[dict[str, Odd], int]:
+    """The oddities of the section's elements after the edit, and how many elements there are."""
     old, new, found = edit
     kinds = [old[n].block.kind for n in own.old]
     home = {own.old[i]: (e, i - r.start) for e, r in enumerate(group(own.section, kinds, before)) for i in r}
@@ -137,13 +141,14 @@ def _odd(own: _Own, before: dict[str, Odd], edit: _Edit) -> dict[str, Odd]:
     made: dict[str, Odd] = {}
     after = [new[n].block.kind for n in own.new]
     at = 0
-    for number, members in enumerate(_elements(own, new, found, home)):
+    elements = _elements(own, new, found, home)
+    for number, members in enumerate(elements):
         origins = [home.get(o) if (o := found[n]) is not None else None for n in members]
         one = _oddity(origins, before, sizes)
         if one or size_at(own.section, after, at) != len(members):
             made[str(number)] = {**one, "size": len(members)}
         at += len(members)
-    return made
+    return made, len(elements)
 
 
 _Home = dict[int, tuple[int, int]]
@@ -152,10 +157,15 @@ _Home = dict[int, tuple[int, int]]
 def _elements(own: _Own, new: Sequence[Item], found: Sequence[int | None], home: _Home) -> list[list[int]]:
     """The new items in elements: an old element's first block begins one, and so does what can stand alone."""
     groups: list[list[int]] = []
+    element = -1
     for n in own.new:
         origin = found[n]
         kind = new[n].block.kind
-        begins = home[origin][1] == 0 if origin is not None else kind == HEADER or own.section.bare(kind)
+        if own.section.merged:
+            begins = origin is not None and home[origin][0] != element
+            element = home[origin][0] if origin is not None else element
+        else:
+            begins = home[origin][1] == 0 if origin is not None else kind == HEADER or own.section.bare(kind)
         if begins or not groups:
             groups.append([])
         groups[-1].append(n)

@@ -4,9 +4,9 @@ The JSON of a skeleton (`Skeleton.parts`):
 
 - ``frame``: the body's members, text for text, null where a section stands (`frame.Frame`);
 - ``styles``: the spellings met, the dominant one first (`style.Style` as a list); absent where the body is minified;
-- ``sections``: by key, what a section has beyond the usual: ``form`` (``list`` unless ``string`` or ``raw``), ``text``
-  of a string that no style gives back, ``gaps`` (texts before, between and after elements), ``odd`` (`element.Odd` by
-  element number);
+- ``sections``: by key, what a section has beyond the usual: ``form`` (``list`` unless ``string``, ``object`` for one
+  element without a list, or ``raw``), ``text`` of a string that no style gives back, ``gaps`` (texts before, between
+  and after elements), ``odd`` (`element.Odd` by element number);
 - ``marks``: cache markers as ``[item, inner, key, at, value]``, `item` counting over the whole request;
 - ``carried``: ``[first, count]`` of items on the call's path that the body itself does not hold
   (``previous_response_id``).
@@ -20,7 +20,7 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
-from ctxtui.wire.codec.element import DEPTH, Odd, oddity, pieces_of
+from ctxtui.wire.codec.element import Odd, oddity, pieces_of
 from ctxtui.wire.codec.element import write as write_element
 from ctxtui.wire.codec.memo import Element
 from ctxtui.wire.codec.style import COMPACT, Style
@@ -29,6 +29,7 @@ from ctxtui.wire.parts import Piece, WireMarker, WirePart, marked
 
 LIST: Final = "list"
 STRING: Final = "string"
+OBJECT: Final = "object"
 RAW: Final = "raw"
 
 Marked = dict[int, tuple[WireMarker, ...]]
@@ -89,7 +90,7 @@ def section_json(
             odd[str(n)] = found
         at += size
     made: dict[str, Json] = {}
-    if list(gaps) != usual_gaps(len(elements), styles[0]):
+    if list(gaps) != usual_gaps(len(elements), styles[0], section):
         made["gaps"] = list(gaps)
     if odd:
         made["odd"] = odd
@@ -108,14 +109,20 @@ def _words(pieces: Sequence[Piece]) -> Json:
     return pieces[-1][1]["text"]
 
 
-def usual_gaps(count: int, style: Style) -> list[str]:
-    """The texts around `count` elements as `style` writes them."""
-    inner = style.gap(DEPTH)
-    return ["[" + inner, *[style.comma + inner] * (count - 1), style.gap(DEPTH - 1) + "]"]
+def usual_gaps(count: int, style: Style, section: Section) -> list[str]:
+    """The texts around `count` elements of `section` as `style` writes them."""
+    inner = style.gap(section.depth)
+    start, end = "[" + inner, style.gap(section.depth - 1) + "]"
+    if section.inside:
+        start = "{" + style.gap(section.depth - 1) + style.write(section.inside) + style.colon + start
+        end += style.gap(section.depth - 2) + "}"
+    return [start, *[style.comma + inner] * (count - 1), end]
 
 
 def size_at(section: Section, kinds: Sequence[str], at: int) -> int:
     """How many of the blocks from `at` on make one element, as far as their kinds tell."""
+    if section.merged:
+        return len(kinds) - at
     end = at + 1
     if kinds[at] == HEADER:
         while end < len(kinds) and not section.bare(kinds[end]):
@@ -148,18 +155,18 @@ def write_section(section: Section, items: Sequence[tuple[int, Item]], parts: Js
     odd = own.get("odd", {})
     elements = group(section, [kind for kind, _ in pieces], odd)
     texts = [write_element(section, pieces[r.start : r.stop], odd.get(str(n)), styles) for n, r in enumerate(elements)]
-    gaps = _gaps(own.get("gaps"), len(texts), styles[0])
+    gaps = _gaps(own.get("gaps"), len(texts), styles[0], section)
     return "".join(part for pair in zip(gaps, [*texts, ""], strict=True) for part in pair)
 
 
-def _gaps(recorded: list[str] | None, count: int, style: Style) -> list[str]:
+def _gaps(recorded: list[str] | None, count: int, style: Style, section: Section) -> list[str]:
     if not count:
         return ["[]"]
     if not recorded:
-        return usual_gaps(count, style)
+        return usual_gaps(count, style, section)
     if len(recorded) == count + 1:
         return recorded
     # After an edit: the separator seen most often.
     between = Counter(recorded[1:-1]).most_common(1)
-    usual = usual_gaps(2, style)[1]
+    usual = usual_gaps(2, style, section)[1]
     return [recorded[0], *[between[0][0] if between else usual] * (count - 1), recorded[-1]]

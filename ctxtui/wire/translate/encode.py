@@ -12,11 +12,12 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.check_skeleton import fitting
 from ctxtui.wire.codec.frame import BOM
 from ctxtui.wire.definitions import convert
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES, TOOLS
+from ctxtui.wire.google_parts import join_tool
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES, TOOLS
 from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate import anthropic, ollama_chat, openai_chat, openai_responses
+from ctxtui.wire.translate import anthropic, google, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.translate.pairing import NO_CALL, paired, without_calls
 from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, part_of, source_of, turns
 
@@ -27,6 +28,7 @@ _WRITERS: Final[dict[str, _Write]] = {
     CHAT: openai_chat.write,
     RESPONSES: openai_responses.write,
     OLLAMA: ollama_chat.write,
+    GOOGLE: google.write,
 }
 DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 """Parameters that a dialect requires, where none are given."""
@@ -52,15 +54,19 @@ def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     same = source_of(known) == dialect
     if not same:
         known = _tools_in_front(known)
-    tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
+    offered = [i.block.value() for i in known if i.place.section == "tools"]
+    # Google's own may be in either of two forms, which no member tells apart from other dialects'.
+    tools = offered if same and dialect == GOOGLE else [convert(tool, dialect, losses) for tool in offered]
     system, talk = _talk(known, same and dialect in (CHAT, RESPONSES), losses)
     said = write(system, paired(talk, losses), same, losses)
     _note_members(known, losses)
     if not same:
         _note_details(known, losses)
-    body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **params}
-    if any(tool is not None for tool in tools):
-        body["tools"] = [tool for tool in tools if tool is not None]
+    named = f"models/{model}" if dialect == GOOGLE else model
+    body: dict[str, Json] = {"model": named, **DEFAULTS.get(dialect, {}), **params}
+    tools = [tool for tool in tools if tool is not None]
+    if tools:
+        body["tools"] = [join_tool([(TOOL, tool) for tool in tools])] if dialect == GOOGLE else tools
     return canonical.dumps({**body, **said})
 
 
@@ -120,7 +126,7 @@ def export(
 # What a fresh body has no place for, though it writes the block that carried it: named, so that nobody misses it
 
 _SPELLED: Final = frozenset(
-    "role content tool_calls function_call tool_call_id type id status refusal images thinking "
+    "role content parts tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
 """Members of a message that its blocks hold, that name it, or that only say how it was spelled."""
