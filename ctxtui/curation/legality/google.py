@@ -118,7 +118,7 @@ def _signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
     for turn in reversed(turns):
         if turn.role == MODEL and turn.calls and not turn.calls[0].is_signed:
             yield Violation(turn.calls[0].path, "the first call of a step must carry its thought signature", PAIR)
-        elif turn.role != MODEL and not turn.responses:
+        elif turn.role != MODEL and len(turn.responses) < len(turn.parts):
             return
 
 
