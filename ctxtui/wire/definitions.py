@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.translate.turns import Losses, tool_home
@@ -45,7 +45,7 @@ def read(value: Json) -> Definition | None:
 def convert(value: Json, target: str, losses: Losses) -> Json | None:
     """A tool's JSON in dialect `target`; None, noted in `losses`, where that cannot say it."""
     target = CHAT if target == OLLAMA else target
-    value = value if target == RESPONSES else tool_inside(value)
+    value = value if target == RESPONSES else unwrap_tool(value)
     if tool_home(value) == target:
         return value
     found = read(value)

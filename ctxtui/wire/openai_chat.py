@@ -138,7 +138,7 @@ class _Choice:
             into["name"] = name if name and name != into["name"] and not into["name"] else into["name"]
             field = "input" if inner_key == "custom" else "arguments"
             given = inner.get(field)
-            words = given if isinstance(given, str) else "" if given is None else canonical.text_of(given)
+            words = given if isinstance(given, str) else "" if given is None else canonical.dump_text(given)
             into[field] = into.get(field, "") + words
             merge(into, inner, skip=frozenset({"name", field}))
         return f"tool_call {slot}", words

@@ -137,7 +137,7 @@ def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:
     if not results:
         return ()
     items = _items(dialect, _VOICES[dialect].results(results))
-    images = [Attached(block.of(_image(image))) for one in results for image in one.images]
+    images = [Attached(block.from_part(_image(image))) for one in results for image in one.images]
     if not images or dialect not in (CHAT, OLLAMA):
         return items
     shown = user_message(dialect, IMAGES, images)
