@@ -70,7 +70,7 @@ def test_a_situation_that_goes_on_finds_what_a_new_one_finds(dialect: str, seed:
     earlier: Earlier | None = None
     log: tuple[Edit, ...] = ()
     for number, end in enumerate(ends):
-        context = context.grown(nodes[end - 1])
+        context = context.grow_to(nodes[end - 1])
 
         def here(at: int, context: Context = context) -> int:
             return size(context.items[at].block)

@@ -93,7 +93,7 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
         # Where nothing changes, what would stand for it stands there already.
         if change is None or (change.after is not None and here.count(change.after) >= here.size(at)):
             longer += 1
-    return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
+    return StagedBlocks(len(blocks), longer, after.repair_count - here.applied.repair_count)
 
 
 def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:

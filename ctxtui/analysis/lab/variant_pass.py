@@ -333,7 +333,7 @@ class VariantPass:
     def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
         """The tokens that the request has less than the recorded one in what that read, wrote and sent."""
         call, nodes = step.call, here.applied.context.nodes
-        if self.variant.model or not here.applied.touched:
+        if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
         found = []
         for depth in self._bench.part_ends(call):

@@ -19,9 +19,9 @@ from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.policy import Policy, Step, proposed, proposing, run_all
+from ctxtui.curation.policies.policy import Policy, Step, iter_proposals, propose_once, run_all
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
-from ctxtui.curation.policies.safe_edits import empties, unquoted
+from ctxtui.curation.policies.safe_edits import removes_most, without_quoted
 from ctxtui.curation.policies.situation import PolicyContext
 
 WORK: Final = 60_000
@@ -98,12 +98,12 @@ def complete(situation: PolicyContext, found: Remedy) -> Remedy:
 def safe(situation: PolicyContext, found: Remedy) -> Remedy | None:
     """`found` without the edits that take away what is quoted later; None where nothing is left that frees anything, or
     most of the conversation would go."""
-    edits = unquoted(situation, found.edits)
+    edits = without_quoted(situation, found.edits)
     kept = found if len(edits) == len(found.edits) else _remedy(situation, found.steps, edits)
     if kept is None or kept.freed <= 0:
         return None
     after = kept.applied or situation.under(kept.edits).applied
-    return None if empties(situation.applied, after) else kept
+    return None if removes_most(situation.applied, after) else kept
 
 
 class CountedOnce:
@@ -147,7 +147,7 @@ class Asking:
     def __init__(self, situation: PolicyContext, policy: Policy) -> None:
         self._step = Step(policy)
         self._context = situation.context
-        self._coming = proposing(self._step, situation)
+        self._coming = iter_proposals(self._step, situation)
         self._heard: list[tuple[Edit, Risk]] = []
         self._failed = False
 
@@ -233,7 +233,7 @@ def _by_risk(
 
 def _pair(situation: PolicyContext, first: Remedy, second: Remedy) -> Remedy | None:
     try:
-        more = proposed(second.steps[0], situation.under(first.edits))
+        more = propose_once(second.steps[0], situation.under(first.edits))
     except CtxtuiError:
         return None
     if not more:

@@ -18,7 +18,7 @@ from ctxtui.core.edit import USER, Edit, active_edits, make
 from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
-from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing
+from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing_positions
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules
 
@@ -95,18 +95,18 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     def changed(self) -> list[int]:
         """The positions at which the edits may make something else of the context than they did before."""
         before = self.earlier
-        return differing(before.applied.changes if before is not None else {}, self.applied.changes)
+        return differing_positions(before.applied.changes if before is not None else {}, self.applied.changes)
 
     @cached_property
     def asked(self) -> EditedPositions:
         """What the edits are about."""
         if self.parent is not None:
-            return self.parent.asked.more(self.context, self.log[len(self.parent.log) :])
+            return self.parent.asked.with_edits(self.context, self.log[len(self.parent.log) :])
         before = self.earlier
-        if before is None or before.asked is None or before.asked.awaited.came(self.context, before.length):
-            return EditedPositions().more(self.context, self.log)
+        if before is None or before.asked is None or before.asked.awaited.has_appeared(self.context, before.length):
+            return EditedPositions().with_edits(self.context, self.log)
         more = self.log[len(before.log) :]
-        return before.asked.more(self.context, more) if more else before.asked
+        return before.asked.with_edits(self.context, more) if more else before.asked
 
     @cached_property
     def pinned(self) -> frozenset[int]:
@@ -252,7 +252,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         """Whether the policy `author` may take out the block at `position`: as `free`, and also what another policy
         has only shortened."""
         change = self.applied.changes.get(position)
-        mended = change is not None and (change.after is None or change.repaired or change.edit.author == USER)
+        mended = change is not None and (change.after is None or change.is_repair or change.edit.author == USER)
         return not mended and position not in self.pinned and position not in self.touched.get(author, ())
 
     def is_gone(self, position: int) -> bool:
@@ -277,7 +277,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     def outline(self, name: str, work: Callable[[int, T | None], T]) -> T:
         """What `work` finds in the context, whatever edits it is under: it goes on from what it found when the context
         had so many blocks (None: nothing yet)."""
-        known = self.context.said.outlines
+        known = self.context.derived.outlines
         length, found = known.get(name, (0, None))
         if found is None or length != len(self.context):
             found = work(length, cast("T | None", found))
@@ -306,7 +306,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return self.outline("said", lambda length, found: self._said())
 
     def _said(self) -> list[Message]:
-        indexes = dict.fromkeys(self.context.message_of[position] for position in self.context.spoken)
+        indexes = dict.fromkeys(self.context.message_of[position] for position in self.context.user_texts)
         return [self.context.messages[index] for index in indexes]
 
     @property
@@ -379,7 +379,7 @@ def edit(
     """An edit of a policy's, named after what it does. A policy that is asked again asks for most of it again."""
     context, chosen = situation.context, tuple(positions)
     key = author, kind, chosen, repr(given)
-    found = context.said.edits.get(key)
+    found = context.derived.edits.get(key)
     if found is None:
-        found = context.said.edits[key] = make(kind, context.targets(chosen), given or {}, author=author)
+        found = context.derived.edits[key] = make(kind, context.targets(chosen), given or {}, author=author)
     return found

@@ -115,7 +115,7 @@ class Literals:
         """The literals of any block, also of one that stands in no context; read once."""
         found = self._known.get(block.digest)
         if found is None:
-            content = self._context.said.readings.get(block.digest)
+            content = self._context.derived.readings.get(block.digest)
             found = self._known[block.digest] = literals_of(block, content)
         return found
 

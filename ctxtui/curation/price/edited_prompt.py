@@ -11,8 +11,8 @@ from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT, Node
-from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Edge, leaving
-from ctxtui.curation.apply.standing_markers import is_off, put_in, standing_markers
+from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Position, sent_items
+from ctxtui.curation.apply.standing_markers import inserted_items, is_off, markers_under_edits
 from ctxtui.curation.context import THINKING
 
 Count = Callable[[Block], int]
@@ -54,7 +54,7 @@ def marked_prompt(base: CachedPrompt, place: RequestEnds, applied: Applied, node
     """`base`, a request of the blocks that leave under `applied`, with its breakpoint edits too; `nodes` are the
     blocks, the other arguments as in `edited_prompt`."""
     tree = applied.context.tree
-    return _made(base, place, applied.unmarked, applied, [tree[n] for n in nodes]) if applied.marks else base
+    return _made(base, place, applied.without_breakpoints, applied, [tree[n] for n in nodes]) if applied.marks else base
 
 
 def _line(applied: Applied) -> list[Node]:
@@ -62,7 +62,7 @@ def _line(applied: Applied) -> list[Node]:
     tree = applied.context.tree
     return [
         tree[one.node] if one.edit is None else _new(-number, item)
-        for number, (one, item) in enumerate(zip(applied.items, leaving(applied), strict=True), 1)
+        for number, (one, item) in enumerate(zip(applied.items, sent_items(applied), strict=True), 1)
     ]
 
 
@@ -88,7 +88,7 @@ def edited_lengths(
     context, strips = after.context, base.rules.strips
     stood = _stood(before, nodes) if nodes else context.nodes
     spoke, speaks = (last_spoken(before), last_spoken(after)) if strips else (0, 0)
-    had, new = put_in(before), put_in(after)
+    had, new = inserted_items(before), inserted_items(after)
     more = dict.fromkeys(sorted({*had, *new, *before.changes, *after.changes, *_read_again(after, spoke, speaks)}), 0)
     first: int | None = None
     for position in more:
@@ -164,7 +164,7 @@ def read_at(side: Applied, position: int, spoken: int) -> Block | None:
 def last_spoken(side: Applied) -> int:
     """The position at which a person last speaks; thinking in front of it is taken out by models that strip it."""
     new = max((one.position for one in side.inserts if one.items[-1].place.role == "user"), default=-1)
-    old = (p for p in reversed(side.context.spoken) if read_at(side, p, -1) is not None)
+    old = (p for p in reversed(side.context.user_texts) if read_at(side, p, -1) is not None)
     return max(new, next(old, -1))
 
 
@@ -173,15 +173,15 @@ def _marks(
 ) -> Iterator[CacheMark]:
     """The markers of `base` where they stand in the `line` of blocks that leave under `after`, with those that
     breakpoint edits set; of several at one place the last one counts. `ends` are the places at the blocks."""
-    tree, edges = after.context.tree, after.edges
+    tree, edges = after.context.tree, after.positions
 
-    def at(edge: Edge) -> PrefixEnd | None:
+    def at(edge: Position) -> PrefixEnd | None:
         """The place at the block that stands at `edge`; None where none does."""
         number = bisect_left(edges, edge)
         return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
 
-    had = {before.edges[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
-    for edge, life in standing_markers(after, _movable(base, before, after, had)).items():
+    had = {before.positions[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
+    for edge, life in markers_under_edits(after, _movable(base, before, after, had)).items():
         spot = at(edge)
         assert spot is not None, "a marker stands at a block that leaves"
         yield CacheMark(spot, life)
@@ -204,10 +204,12 @@ def _marks(
             yield CacheMark(spot, base.rules.seconds(str(edit.params.get("ttl") or "")))
 
 
-def _movable(base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Edge, float]) -> dict[Edge, float]:
+def _movable(
+    base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
+) -> dict[Position, float]:
     """The markers that `base` `had` at their blocks, as they would be without breakpoint edits: those of blocks that
     are out move, those that an edit set there do not."""
-    found: dict[Edge, float] = {}
+    found: dict[Position, float] = {}
     for edge, life in had.items():
         position = edge[0]
         edit = before.marks.get(position) if edge[1] == RAW else None

@@ -291,12 +291,12 @@ def _thinking_lost(base: CachedPrompt, before: Applied, after: Applied, first: i
 
 def _repairs(before: Applied, after: Applied) -> int:
     """The blocks that repairs take out or change, headers of messages too, besides those before."""
-    return sum(change.repaired for position, change in after.changes.items() if position not in before.changes)
+    return sum(change.is_repair for position, change in after.changes.items() if position not in before.changes)
 
 
 def _quotes(before: Applied, after: Applied, literals: Literals) -> list[Quote]:
     found = quotes(literals, after)
-    if not before.touched:
+    if not before.is_changed:
         return found
     had = {(quote.literal, quote.position) for quote in quotes(literals, before)}
     return [quote for quote in found if (quote.literal, quote.position) not in had]

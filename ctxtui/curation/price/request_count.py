@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.category import CATEGORIES, INDEX, category_of
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied, leaving
-from ctxtui.curation.apply.standing_markers import put_in
+from ctxtui.curation.apply.applied import Applied, sent_items
+from ctxtui.curation.apply.standing_markers import inserted_items
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, tokens
@@ -62,7 +62,7 @@ def body_sums(
     tree, `strips` says that the provider takes thinking of earlier turns out, `left_out` are raw positions that are not
     written though no edit is about them, `joins` says that messages of one side which edits bring side by side are
     written as one. Raises `IndexError` while the context is not counted."""
-    context, new = applied.context, put_in(applied)
+    context, new = applied.context, inserted_items(applied)
     length = applied.length if applied.length >= 0 else len(context)
     out = _unwritten(applied, [p for p in left_out if p < length and p not in applied.changes])
     asked = _asked(applied) if strips and context.thinking else 0
@@ -138,7 +138,7 @@ def _unwritten(applied: Applied, left_out: Sequence[int]) -> set[int]:
     for position in left_out:
         message = context.message_at(position)
         parts = range(message.start + 1, message.stop) if message is not None else ()
-        if message is not None and message.headed and all(p in out or is_out(applied, p) for p in parts):
+        if message is not None and message.has_header and all(p in out or is_out(applied, p) for p in parts):
             out.add(message.start)
     return out
 
@@ -153,7 +153,7 @@ def _asked(applied: Applied) -> int:
     """The raw position at which (or before which, where an edit put it in) a person began to speak last; 0 where
     nobody does."""
     tree = Tree()
-    start = tree[tree.extend(ROOT, leaving(applied))].turn_start
+    start = tree[tree.extend(ROOT, sent_items(applied))].turn_start
     return applied.items[start - 1].position if start != ROOT else 0
 
 

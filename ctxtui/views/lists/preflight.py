@@ -117,7 +117,7 @@ def cure(found: Smallest | None, name: str) -> Iterator[list[Span]]:
         return
     what = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in found.kinds.items())
     enough = "stays below it" if found.reached else f"comes to {numbers.tokens(found.after)}, not yet below"
-    yield [Span("To have room: ", "bold"), Span(what), Span(f"; {found.risk.words}", "dim")]
+    yield [Span("To have room: ", "bold"), Span(what), Span(f"; {found.risk.description}", "dim")]
     yield [
         Span("  context ", "dim"),
         Span(f"{numbers.tokens(found.before)} → {numbers.tokens(found.after)}", "ink bold"),

@@ -116,7 +116,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     calls = [*scene.calls[: scene.index + 1], *(replace(call, usage=sent.plain) for call, sent in later)]
     ledger = CostLedger(book, scene.running, Stays(scene.session.tree))
     ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
-    before = here.under.applied if here.under is not None else here.applied.without
+    before = here.under.applied if here.under is not None else here.applied.without_edits
     situation = situation_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
     thread = EditedThread(ledger, calls, coming.charge)
     ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)

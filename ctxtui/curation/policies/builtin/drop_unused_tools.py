@@ -1,4 +1,4 @@
-"""Tools that nobody called go, once there were enough rounds to tell."""
+"""Drops tools without calls after a number of rounds."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ NAME = "drop_unused_tools"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """After `rounds` rounds, drop every tool that no call in the record names, at once: tools stand in front of
-    everything. What was decided once stays, so that the prefix does."""
+    """After `rounds` rounds, drop every tool without a call, all at once: tools precede everything else in the prompt.
+
+    A decision is never revised, so that the prefix stays.
+    """
     if len(situation.rounds) < settings["rounds"] or situation.touched.get(NAME):
         return
     context = situation.context

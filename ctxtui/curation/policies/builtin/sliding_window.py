@@ -1,4 +1,4 @@
-"""Keeps the first messages and the last n; what is between goes, whole rounds at a time."""
+"""Keeps the first messages and the last n; the rest is dropped, whole rounds at a time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ NAME = "sliding_window"
 
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Drop messages from the front once there are `slack` more than wanted, down to `n`: so the prefix is rewritten
-    once in `slack` messages. A call is never parted from its answer, and the newest call with its answer always stays:
-    a window that is too small for them is widened."""
+    """Drop messages from the front once there are `slack` more than `n`, so that the prefix changes once in `slack`
+    messages.
+
+    A call is never separated from its answer, and the newest call with its answer always stays: a window too small for
+    them is widened.
+    """
     messages = situation.context.messages
     first = situation.lead + settings["keep_first"]
     left = situation.left[bisect_left(situation.left, first) :]

@@ -1,4 +1,4 @@
-"""Thinking of earlier turns is taken out, from the front: so the signatures of what stays hold."""
+"""Strips thinking of earlier turns, from the front, so that the remaining signatures stay valid."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     if len(turns) <= keep:
         return
     limit = turns[-keep].start
-    found = []
+    positions = []
     for position in situation.context.thinking:
         if position >= limit or position in situation.pinned or position in situation.touched.get(NAME, ()):
             # Only from the front: a gap would unbind what follows (facts §1).
             break
         if situation.stands(position):
-            found.append(position)
-    if sum(map(situation.size, found)) >= settings["at_least"]:
-        for position in found:
+            positions.append(position)
+    if sum(map(situation.size, positions)) >= settings["at_least"]:
+        for position in positions:
             yield edit(situation, NAME, STRIP, [position], {"what": "thinking"})
 
 

@@ -1,4 +1,4 @@
-"""Cuts long tool results: the first and the last half of a limit stay, with a line saying how much went."""
+"""Cuts long tool results: the first and the last half of a limit stay, with a line about the cut."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NAME = "truncate_results"
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
     limit = settings["limit"]
-    found = results(situation)
-    last = found[-settings["keep_last"]] if 0 < settings["keep_last"] <= len(found) else len(situation.context)
-    for position in longer(situation, limit * 1.1) if settings["keep_last"] <= len(found) else ():
+    positions = results(situation)
+    last = positions[-settings["keep_last"]] if 0 < settings["keep_last"] <= len(positions) else len(situation.context)
+    for position in longer(situation, limit * 1.1) if settings["keep_last"] <= len(positions) else ():
         if position < last and situation.free(position, NAME):
             if settings["exclude"] and tool_of(situation, position) in settings["exclude"]:
                 continue
