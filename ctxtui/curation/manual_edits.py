@@ -62,7 +62,7 @@ def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     chosen = [p for p in positions if p in all_results]
     if not chosen:
         return ManualEdits(why="only results of tools are deduplicated")
-    if not any(map(situation.stands, chosen)):
+    if not any(map(situation.is_unchanged, chosen)):
         return ManualEdits(why="another edit has changed it already")
     repeats = list(dedupe_reads.repeats(situation, 0, frozenset(chosen)))
     if not repeats:

@@ -18,7 +18,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.standing_markers import inserted_items
 from ctxtui.curation.context import THINKING, Context, is_call
 from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing_positions
-from ctxtui.curation.price.request_count import kept_apart, side_at
+from ctxtui.curation.price.request_count import is_kept_apart, side_of_place
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammar import ANTHROPIC
 
@@ -172,9 +172,9 @@ class EditedPath:
         tree = self._tree
         if item.block.kind == HEADER and self._made and applied.context.dialect == ANTHROPIC and head != ROOT:
             # Requests that are built anew have no two messages of one side in a row.
-            last = side_at(tree[head].place)
-            if last and last == side_at(item.place):
-                apart = position >= 0 and position not in applied.changes and kept_apart(applied, position)
+            last = side_of_place(tree[head].place)
+            if last and last == side_of_place(item.place):
+                apart = position >= 0 and position not in applied.changes and is_kept_apart(applied, position)
                 if not apart:
                     return head
         return tree.child(head, item.block, item.place)

@@ -9,12 +9,12 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import RAW, Applied, HeldEdit, Position
 from ctxtui.curation.apply.standing_markers import markers_under_edits
 from ctxtui.curation.context import Context
-from ctxtui.curation.provider_rules import MOST_MARKERS
+from ctxtui.curation.provider_rules import MAX_MARKERS
 from ctxtui.wire.cache_markers import takes_marker
 from ctxtui.wire.grammar import ANTHROPIC, RESPONSES
 
 NOWHERE = "no marker may stand on this block"
-TOO_MANY = f"a request carries {MOST_MARKERS} markers at most"
+TOO_MANY = f"a request carries {MAX_MARKERS} markers at most"
 ORDER = "markers of 1h must stand before those of 5m"
 LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 """The lifetimes that a breakpoint may name ("" for the default), by dialect; Chat's are those of Responses."""
@@ -58,7 +58,7 @@ def _objection(context: Context, breakpoints: Mapping[Position, str], position: 
     lifetimes = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])
     if ttl not in lifetimes:
         return f"a breakpoint here can last {' or '.join(lifetimes[1:])}"
-    if len({*breakpoints, (position, RAW)}) + ("cache_control" in context.params) > MOST_MARKERS:
+    if len({*breakpoints, (position, RAW)}) + ("cache_control" in context.params) > MAX_MARKERS:
         return TOO_MANY
     if context.dialect == ANTHROPIC and not _in_order({**breakpoints, (position, RAW): ttl}):
         return ORDER

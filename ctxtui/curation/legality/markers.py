@@ -7,7 +7,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.curation.legality.violation import MARKERS, Violation, as_list
-from ctxtui.curation.provider_rules import MOST_MARKERS
+from ctxtui.curation.provider_rules import MAX_MARKERS
 
 _KEY: Final = "cache_control"
 _TTLS: Final = ("5m", "1h")
@@ -34,8 +34,8 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
         elif block.get("type") == "text" and not str(block.get("text") or "").strip():
             yield Violation(f"{path}.{_KEY}", "an empty text takes no marker", MARKERS)
     count = sum(block[_KEY] is not None for _, block in marked) + (body.get(_KEY) is not None)
-    if count > MOST_MARKERS:
-        yield Violation("$", f"{count} cache markers, the most is {MOST_MARKERS}", MARKERS)
+    if count > MAX_MARKERS:
+        yield Violation("$", f"{count} cache markers, the most is {MAX_MARKERS}", MARKERS)
 
 
 def _blocks(body: dict[str, Json]) -> Iterator[_Found]:

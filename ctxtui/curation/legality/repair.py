@@ -21,7 +21,7 @@ from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.tools import tool_references
 from ctxtui.curation.legality.violation import PlacedViolation, as_list
-from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
+from ctxtui.curation.provider_rules import MAX_MARKERS, ProviderRules
 from ctxtui.tokens.models import TAKES_ALL, Takes
 from ctxtui.wire.cache_markers import with_markers
 from ctxtui.wire.grammar import MESSAGE_PARTS, RESPONSES
@@ -262,7 +262,7 @@ def _markers(applied: Applied, fault: PlacedViolation) -> Iterator[Edit]:
     """Remove the invalid breakpoint; of too many, those that are neither first nor among the last."""
     context, position = applied.context, fault.position
     standing = [p for p in sorted(context.markers) if p not in applied.marks]
-    wrong = [position] if position in context.markers else standing[1 : len(standing) - (MOST_MARKERS - 1)]
+    wrong = [position] if position in context.markers else standing[1 : len(standing) - (MAX_MARKERS - 1)]
     for p in wrong:
         yield _edit(context, BREAKPOINT, [p], on=False)
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.core import block
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import SUMMARIZE
-from ctxtui.curation.policies.situation import PolicyContext, edit
+from ctxtui.curation.policies.situation import PolicyContext, make_edit
 from ctxtui.curation.record_summary import length_for, summary
 from ctxtui.curation.summary_request import needed
 
@@ -26,10 +26,10 @@ def free_runs(situation: PolicyContext, author: str, start: int, stop: int) -> l
     partners_of, changes = situation.context.partners, situation.applied.changes
     for position in situation.blocks(start, stop):
         # Most of a long session was summarised before.
-        free = position not in changes and situation.free(position, author)
+        free = position not in changes and situation.may_change(position, author)
         partners = partners_of.get(position, ()) if free else ()
         if free and all(
-            start <= partner < stop and situation.free(partner, author) for partner in partners if partner >= 0
+            start <= partner < stop and situation.may_change(partner, author) for partner in partners if partner >= 0
         ):
             runs[-1].append(position)
         elif runs[-1]:
@@ -57,7 +57,7 @@ def summarize_runs(
         _runs_with_summaries(situation, author, start, stop) if again else free_runs(situation, author, start, stop)
     ):
         earlier_summaries = _summaries_in(situation, author, run) if again else []
-        if len(earlier_summaries) == 1 and not any(map(situation.stands, run)):
+        if len(earlier_summaries) == 1 and not any(map(situation.is_unchanged, run)):
             continue
         size = sum(map(situation.size, run))
         size += sum(
@@ -65,7 +65,7 @@ def summarize_runs(
         )
         words = text or cached_summary(situation, run, what, length_for(size, length))
         if words and size > count_text(situation, words):
-            yield edit(situation, author, SUMMARIZE, run, {"text": words})
+            yield make_edit(situation, author, SUMMARIZE, run, {"text": words})
 
 
 def _runs_with_summaries(situation: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:

@@ -87,17 +87,17 @@ class EditedPositions(Struct):
 class Earlier(Struct, frozen=True, kw_only=True):
     """Values computed when the context had `length` blocks under the edits `log`, with the result `applied`.
 
-    `asked` are the positions of the edits, `freed` their freed tokens, `left` the indexes of the remaining messages,
-    `gone` the removed rounds. None: not computed.
+    `edited` are the positions of the edits, `freed` their freed tokens, `left` the indexes of the remaining messages,
+    `edited_rounds` the rounds without unchanged blocks. None: not computed.
     """
 
     length: int
     log: tuple[Edit, ...]
     applied: Applied
-    asked: EditedPositions | None
+    edited: EditedPositions | None
     freed: int | None
     left: list[int] | None
-    gone: frozenset[Stretch] | None
+    edited_rounds: frozenset[Stretch] | None
 
 
 def differing_positions(before: Mapping[int, BlockChange], now: Mapping[int, BlockChange]) -> list[int]:

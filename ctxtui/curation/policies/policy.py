@@ -91,7 +91,7 @@ def propose_once(step: Step, situation: PolicyContext) -> list[Edit]:
 def iter_proposals(step: Step, situation: PolicyContext) -> Iterator[Edit]:
     """The same as an iterator, for callers that may stop early."""
     settings = step.policy.settings(step.settings)
-    old_ids, new_ids = situation.asked.ids, set[str]()
+    old_ids, new_ids = situation.edited.ids, set[str]()
     for edit in step.policy.propose(situation, settings):
         if edit.id not in old_ids and edit.targets and edit.id not in new_ids:
             new_ids.add(edit.id)

@@ -8,8 +8,8 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.dependence import quotes
-from ctxtui.curation.price.request_count import is_out
+from ctxtui.curation.price.dependence import find_quotes
+from ctxtui.curation.price.request_count import is_removed
 
 
 def without_quoted(situation: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
@@ -18,11 +18,11 @@ def without_quoted(situation: PolicyContext, edits: Sequence[Edit]) -> list[Edit
     if literals is None or not left:
         return left
     quoted_before = {
-        (quote.literal, quote.position) for quote in quotes(literals, situation.applied, len(situation.context))
+        (quote.literal, quote.position) for quote in find_quotes(literals, situation.applied, len(situation.context))
     }
     while left:
         after = situation.under(left).applied
-        lost = (quote for quote in quotes(literals, after) if (quote.literal, quote.position) not in quoted_before)
+        lost = (quote for quote in find_quotes(literals, after) if (quote.literal, quote.position) not in quoted_before)
         changes = (after.changes[quote.position] for quote in lost)
         # A repair names the edit that it belongs to.
         culprits = {str(change.edit.params["for"]) if change.is_repair else change.edit.id for change in changes}
@@ -39,6 +39,6 @@ def removes_most(before: Applied, after: Applied) -> bool:
     positions = [
         position
         for position, item in enumerate(items)
-        if item.place.section == "messages" and item.block.kind != HEADER and not is_out(before, position)
+        if item.place.section == "messages" and item.block.kind != HEADER and not is_removed(before, position)
     ]
-    return 2 * sum(is_out(after, position) for position in positions) > len(positions)
+    return 2 * sum(is_removed(after, position) for position in positions) > len(positions)

@@ -13,7 +13,7 @@ from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import Profile, make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
-from ctxtui.curation.policies.settings_text import value_of
+from ctxtui.curation.policies.settings_text import parse_value
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 from ctxtui.services.config import plugins
 from ctxtui.services.config.plugins import Plugin
@@ -82,7 +82,7 @@ def chosen_steps(policies: Sequence[str], given: Sequence[str] = ()) -> list[Ste
             raise BadConfig(f"no policy here has a setting {key!r}", place="--set")
         for n in takers:
             step = found[n]
-            settings = {**step.settings, key: value_of(value, step.policy.defaults[key])}
+            settings = {**step.settings, key: parse_value(value, step.policy.defaults[key])}
             step.policy.settings(settings, "--set")
             found[n] = Step(step.policy, settings)
     return found

@@ -122,7 +122,7 @@ class NextRequestCache:
             self._replay = Replay(study.book, cached_by(study.book), lambda: self._learnt)
         self._learnt = learnt
         found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
-        if self.literals is None or not self.literals.goes_on(context):
+        if self.literals is None or not self.literals.belongs_to(context):
             self.literals = Literals(context, self.literals)
         # Up to what was asked for: the screen lets the context grow meanwhile.
         self.literals.advance_to(context.tree[head].depth)

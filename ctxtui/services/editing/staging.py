@@ -22,7 +22,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import SummaryTerms
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, find_breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
@@ -268,7 +268,7 @@ class StagingArea:
             return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
         tag = self._price(staging, coming, later) if coming is not None and staged and staging.counted else None
         if coming is not None and (tag is not None or not staged):
-            found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
+            found = tag.breakage if tag is not None else find_breakage(coming.asked, coming.asked.read_now)
             staging = staging.breaking(found)
         waits = self._waits(staging, coming, live=live)
         rest = self._rest_of(staging, coming, tag) if staged else None

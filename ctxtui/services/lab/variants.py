@@ -12,7 +12,7 @@ from ctxtui.analysis.lab.variant import AS_RECORDED, RECORDED, Variant
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import make_step, parse_profile
-from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
@@ -99,7 +99,7 @@ def policy_named(word: str, known: Mapping[str, Policy]) -> tuple[str, tuple[Ste
         return profile.name or path.stem, profile.steps
     name, _, given = word.replace(" ", ":", 1).partition(":")
     step = make_step(name, known)
-    return name, (Step(step.policy, settings_of(step.policy, given)) if given else step,)
+    return name, (Step(step.policy, parse_settings(step.policy, given)) if given else step,)
 
 
 def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:

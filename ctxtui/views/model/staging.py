@@ -290,7 +290,7 @@ class Staging:
             return False
         here = scene.session.tree[node]
         place = self.sent.place(node) if self.sent is not None else here.depth - 1
-        return place >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.left)
+        return place >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.still_read)
 
     @property
     def repairs(self) -> int:

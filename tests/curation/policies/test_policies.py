@@ -203,7 +203,7 @@ def test_a_window_keeps_the_task_behind_memory() -> None:
         story.call(use(f"c{n}", "t")).results((f"c{n}", "found"))
     context = Context(story.session.tree, story.head)
     situation = situation_of(context)
-    assert situation.lead == 1
+    assert situation.lead_count == 1
     made = run(Step(POLICIES["sliding_window"], {"n": 3, "slack": 0}), situation)
     applied = apply(context, made, rules_for("anthropic"))
     left = [item.block.body for item in applied.sent]

@@ -19,8 +19,8 @@ from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, propose_once, run, run_all
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import Risk, drops_only_tools, loses_text, risk_of
-from ctxtui.curation.policies.search import Asking, Remedy, search, wish_of
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.search import LazyProposal, Remedy, propose_step, search
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
 from tests.curation.conversations import context_of
@@ -234,7 +234,7 @@ def test_what_a_user_took_back_is_found_by_no_other_policy() -> None:
 
 def test_plug_ins_are_searched_too() -> None:
     def clear(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
-        yield edit(situation, "mine", EXTERNALIZE, [1], {"name": "all"})
+        yield make_edit(situation, "mine", EXTERNALIZE, [1], {"name": "all"})
 
     body = long_run(1, turns=1, rounds=1)
     body["messages"][0]["content"] = [{"type": "text", "text": "x" * 8_000}]
@@ -258,12 +258,12 @@ def test_who_is_asked_edit_by_edit_says_no_more_than_is_heard() -> None:
     def both(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         for kind, given in ((TRUNCATE, {"head": 1, "tail": 1}), (DROP, {}), (EXTERNALIZE, {"name": "all"})):
             said.append(kind)
-            yield edit(situation, "mine", kind, situation.results[:1], given)
+            yield make_edit(situation, "mine", kind, situation.results[:1], given)
 
     situation, mine = case("0"), Policy("mine", "", both)
-    asking = Asking(situation, mine)
-    assert asking.wish(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
-    assert asking.wish(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
-    whole = asking.wish()
-    assert said == [TRUNCATE, DROP, EXTERNALIZE] and whole is not None and whole == wish_of(situation, mine)
-    assert whole.risk == Risk.GONE and asking.wish(lambda one, risk: one.kind == DROP) is None
+    asking = LazyProposal(situation, mine)
+    assert asking.get(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
+    assert asking.get(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
+    whole = asking.get()
+    assert said == [TRUNCATE, DROP, EXTERNALIZE] and whole is not None and whole == propose_step(situation, mine)
+    assert whole.risk == Risk.GONE and asking.get(lambda one, risk: one.kind == DROP) is None

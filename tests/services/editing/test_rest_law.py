@@ -122,7 +122,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
-    scale = (tag.foretold - tag.foretold_under) / sum(freed_by(situation, here.applied).values())
+    scale = (tag.forecast - tag.forecast_under) / sum(freed_by(situation, here.applied).values())
     found = []
     rows = zip(calls[scene.index + 1 :], ghost.saved, ghost.more, again, strict=True)
     for number, (call, saved, more, (raw, edited, less, fair)) in enumerate(rows):

@@ -22,8 +22,16 @@ from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.policies.context_spans import cached_summary, count_text, format_range
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk, risk_of, risk_of_one
-from ctxtui.curation.policies.search import WORK, Asking, ProposedStep, Remedy, alone_by, counting_once, search
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.search import (
+    MAX_WORK_BLOCKS,
+    LazyProposal,
+    ProposedStep,
+    Remedy,
+    search,
+    single_remedy,
+    with_count_cache,
+)
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import CLEARED, results
 from ctxtui.curation.record_summary import length_for
 
@@ -78,7 +86,7 @@ def _propose(policies: Sequence[Policy], situation: PolicyContext, settings: Set
     need = situation.total - target
     if not target or need <= 0:
         return
-    here = counting_once(situation)
+    here = with_count_cache(situation)
     yield from _smallest(policies, here, settings, target)
     here.forget()
 
@@ -160,20 +168,20 @@ class _Tried:
     def __init__(self, situation: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._situation = situation
-        self._asked: dict[str, Asking] = {}
+        self._asked: dict[str, LazyProposal] = {}
         self._remedies: dict[str, Remedy | None] = {}
 
     def wish(self, policy: Policy, unfit: _IsUseless) -> ProposedStep | None:
         """The proposal of `policy`; None if one of its edits is `unfit`."""
         if policy.name not in self._asked:
-            self._asked[policy.name] = Asking(self._situation, policy)
-        return self._asked[policy.name].wish(unfit)
+            self._asked[policy.name] = LazyProposal(self._situation, policy)
+        return self._asked[policy.name].get(unfit)
 
     def remedy(self, wish: ProposedStep) -> Remedy | None:
         """The effect of a policy's proposal."""
         name = wish.step.policy.name
         if name not in self._remedies:
-            self._remedies[name] = alone_by(self._situation, wish)
+            self._remedies[name] = single_remedy(self._situation, wish)
         return self._remedies[name]
 
 
@@ -184,7 +192,7 @@ def _candidates(situation: PolicyContext, policies: Sequence[Policy]) -> list[_E
     if any(one.author != USER for one in situation.log):
         tried = _Tried(situation, policies)
         return [_Level(tried, risk) for risk in Risk]
-    remedies = sorted(search(situation, policies, WORK), key=lambda one: (one.risk, -one.freed))
+    remedies = sorted(search(situation, policies, MAX_WORK_BLOCKS), key=lambda one: (one.risk, -one.freed))
     return [_EditSets([[*one.edits] for one in remedies])]
 
 
@@ -252,7 +260,7 @@ class _Reach:
         for the newest rounds."""
         context = self._situation.context
         positions = {position for target in edit.targets if (position := context.find(target)) is not None}
-        if positions & self._situation.taken_back:
+        if positions & self._situation.reverted_by_user:
             return sys.maxsize, False
         return max(positions, default=0), risk_of_one(context, edit) <= Risk.OUTSIDE
 
@@ -348,8 +356,8 @@ def _quoted(situation: PolicyContext, position: int) -> int:
     literals = situation.literals
     if literals is None:
         return 0
-    here = literals.of(position)
-    stands = map(literals.places, here)
+    here = literals.at(position)
+    stands = map(literals.positions, here)
     return sum(places[0] == position and places[-1] > position for places in stands if places)
 
 
@@ -363,22 +371,22 @@ def _offer(situation: PolicyContext, edit_: Edit, position: int) -> Iterator[_Ch
 def _cuts(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     given = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
     for position in results(situation):
-        if position < limit and situation.free(position, NAME):
-            yield from _offer(situation, edit(situation, NAME, TRUNCATE, [position], given), position)
+        if position < limit and situation.may_change(position, NAME):
+            yield from _offer(situation, make_edit(situation, NAME, TRUNCATE, [position], given), position)
 
 
 def _clears(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     mine = situation.touched.get(NAME, frozenset()) - situation.released(NAME)
     for position in results(situation):
-        may = position in mine or situation.free(position, NAME)
+        may = position in mine or situation.may_change(position, NAME)
         if position < limit and position not in situation.pinned and may:
-            edit_ = edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
+            edit_ = make_edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
             saves = situation.size(position) - count_text(situation, CLEARED)
             if saves > 0:
                 yield _Choice(edit_, saves, position, _quoted(situation, position))
     for position in situation.context.images:
-        if position < limit and situation.free(position, NAME):
-            yield from _offer(situation, edit(situation, NAME, STRIP, [position], {"what": "images"}), position)
+        if position < limit and situation.may_change(position, NAME):
+            yield from _offer(situation, make_edit(situation, NAME, STRIP, [position], {"what": "images"}), position)
 
 
 def _summaries(situation: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
@@ -390,12 +398,14 @@ def _summaries(situation: PolicyContext, settings: Settings, limit: int) -> Iter
             continue
         positions = [p for p in situation.blocks(*round_) if p not in situation.pinned and situation.size(p)]
         whole = all(partner in positions for p in positions for partner in situation.context.partners.get(p, ()))
-        covered = any(situation.applied.changes[p].edit.kind == SUMMARIZE for p in positions if not situation.stands(p))
+        covered = any(
+            situation.applied.changes[p].edit.kind == SUMMARIZE for p in positions if not situation.is_unchanged(p)
+        )
         if not positions or not whole or covered:
             continue
         size = sum(map(situation.size, positions))
         text = cached_summary(situation, positions, format_range("round", number, number), length_for(size))
         saves = size - count_text(situation, text)
         if text and saves > 0:
-            edit_ = edit(situation, NAME, SUMMARIZE, positions, {"text": text})
+            edit_ = make_edit(situation, NAME, SUMMARIZE, positions, {"text": text})
             yield _Choice(edit_, saves, round_.start, max(_quoted(situation, p) for p in positions))

@@ -9,7 +9,7 @@ from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import CLEARED, results, tool_of
 
 NAME = "clear_tool_results"
@@ -22,16 +22,16 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """
     if situation.total <= settings["trigger"]:
         return
-    positions = [position for position in results(situation) if not situation.is_gone(position)]
+    positions = [position for position in results(situation) if not situation.is_removed(position)]
     line = count_text(situation, CLEARED)
     chosen = []
     for position in positions[: max(0, len(positions) - settings["keep"])]:
-        fine = situation.free(position, NAME) and tool_of(situation, position) not in settings["exclude"]
+        fine = situation.may_change(position, NAME) and tool_of(situation, position) not in settings["exclude"]
         if fine and situation.size(position) > line:
             chosen.append(position)
     if sum(situation.size(p) - line for p in chosen) >= settings["at_least"]:
         for position in chosen:
-            yield edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
+            yield make_edit(situation, NAME, REPLACE, [position], {"text": CLEARED})
 
 
 POLICY = Policy(

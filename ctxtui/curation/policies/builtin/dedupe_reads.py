@@ -11,7 +11,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DEDUPLICATE
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 
 NAME = "dedupe_reads"
@@ -37,11 +37,13 @@ class _Read(NamedTuple):
 
 def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` tokens together."""
-    repeated = [repeat for repeat in repeats(situation, settings["minimum"]) if situation.free(repeat.position, NAME)]
+    repeated = [
+        repeat for repeat in repeats(situation, settings["minimum"]) if situation.may_change(repeat.position, NAME)
+    ]
     freed = sum(situation.size(repeat.position) - count_text(situation, repeat.text) for repeat in repeated)
     if freed >= settings["at_least"]:
         for repeat in repeated:
-            yield edit(situation, NAME, DEDUPLICATE, [repeat.position], {"text": repeat.text})
+            yield make_edit(situation, NAME, DEDUPLICATE, [repeat.position], {"text": repeat.text})
 
 
 def repeats(situation: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Repeat]:

@@ -9,7 +9,7 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "drop_unused_tools"
 
@@ -25,8 +25,8 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     called = {context.reading(p).name for p, item in enumerate(context.items) if is_call(item.block.kind)}
     for position in context.tools:
         name = context.reading(position).name
-        if name not in called and name not in settings["keep"] and situation.free(position, NAME):
-            yield edit(situation, NAME, DROP, [position])
+        if name not in called and name not in settings["keep"] and situation.may_change(position, NAME):
+            yield make_edit(situation, NAME, DROP, [position])
 
 
 POLICY = Policy(

@@ -18,7 +18,7 @@ from ctxtui.curation.apply.references import safe_name
 from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import path_of, results, tool_of
 from ctxtui.curation.trials import Trial, trials
 
@@ -49,8 +49,8 @@ def _candidates(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         return [*(found or ()), *_large(situation, settings, length)]
 
     for position, payload in situation.outline(f"large content: {settings_text}", work):
-        if situation.free(position, NAME):
-            yield edit(situation, NAME, EXTERNALIZE, [position], payload)
+        if situation.may_change(position, NAME):
+            yield make_edit(situation, NAME, EXTERNALIZE, [position], payload)
 
 
 def _large(situation: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:

@@ -56,7 +56,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
 
 def _begin(situation: PolicyContext, keep_first: int) -> int:
     messages = situation.context.messages
-    index = situation.lead + keep_first
+    index = situation.lead_count + keep_first
     return messages[index].start if index < len(messages) else len(situation.context)
 
 

@@ -15,7 +15,7 @@ from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.policies.context_spans import count_text, format_range, free_runs
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.record_summary import Distinct, Facts, facts, outcomes, short, told_of_tests
 
@@ -193,14 +193,14 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
 
 
 def _facts(situation: PolicyContext, n: int, slack: int) -> Iterator[Edit]:
-    old = situation.open_rounds
+    old = situation.unedited_rounds
     if len(old) <= n + slack:
         return
     gone = old[: len(old) - n] if n else old
     for run in free_runs(situation, NAME, gone[0].start, gone[-1].stop):
         words = _describe_run(situation, run)
         if sum(map(situation.size, run)) > count_text(situation, words):
-            yield edit(situation, NAME, SUMMARIZE, run, {"text": words})
+            yield make_edit(situation, NAME, SUMMARIZE, run, {"text": words})
 
 
 def _describe_run(situation: PolicyContext, run: Sequence[int]) -> str:
@@ -220,13 +220,13 @@ def _describe_run(situation: PolicyContext, run: Sequence[int]) -> str:
 
 def _cuts(situation: PolicyContext, limit: int) -> Iterator[Edit]:
     for position in results(situation):
-        if situation.free(position, NAME) and len(situation.context.reading(position).text) > limit:
-            yield edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
+        if situation.may_change(position, NAME) and len(situation.context.reading(position).text) > limit:
+            yield make_edit(situation, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 
 
 def _drop_rounds(situation: PolicyContext, n: int) -> Iterator[Edit]:
     """Drop what is left of the rounds before the last `n`, their facts too."""
-    dropped_before = situation.asked.positions.get((NAME, DROP), frozenset())
+    dropped_before = situation.edited.positions.get((NAME, DROP), frozenset())
     protected = situation.pinned | situation.released(NAME) | dropped_before
     changes = situation.applied.changes
     for round_ in situation.rounds[:-n]:
@@ -236,7 +236,7 @@ def _drop_rounds(situation: PolicyContext, n: int) -> Iterator[Edit]:
             if p not in protected and (situation.size(p) or (p in changes and changes[p].edit.kind == SUMMARIZE))
         ]
         if positions:
-            yield edit(situation, NAME, DROP, positions)
+            yield make_edit(situation, NAME, DROP, positions)
 
 
 POLICY = Policy(

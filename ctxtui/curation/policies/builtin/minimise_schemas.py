@@ -9,7 +9,7 @@ from ctxtui.core.edit_kinds import MINIMISE
 from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "minimise_schemas"
 
@@ -18,9 +18,9 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Minimise every tool that gets smaller."""
     payload = {"description": settings["description"], "properties": settings["properties"]}
     for position in situation.context.tools:
-        if not situation.free(position, NAME):
+        if not situation.may_change(position, NAME):
             continue
-        edit_ = edit(situation, NAME, MINIMISE, [position], payload)
+        edit_ = make_edit(situation, NAME, MINIMISE, [position], payload)
         after = rewrite(situation.context.items[position].block, edit_)
         if after is not None and situation.count(after) < situation.size(position):
             yield edit_

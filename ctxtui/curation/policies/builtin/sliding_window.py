@@ -9,7 +9,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "sliding_window"
 
@@ -22,17 +22,17 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     them is widened.
     """
     messages = situation.context.messages
-    first = situation.lead + settings["keep_first"]
+    first = situation.lead_count + settings["keep_first"]
     left = situation.left[bisect_left(situation.left, first) :]
     if len(left) <= settings["n"] + settings["slack"]:
         return
-    cut = situation.cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
+    cut = situation.safe_cut(left[len(left) - settings["n"]]) if settings["n"] else len(messages)
     cut = min(cut, situation.newest_call)
     for index in left[: bisect_left(left, cut)]:
         message = messages[index]
-        parts = [p for p in situation.blocks(message.start, message.stop) if not situation.is_gone(p)]
-        if all(situation.removable(p, NAME) for p in parts):
-            yield edit(situation, NAME, DROP, parts or [message.start])
+        parts = [p for p in situation.blocks(message.start, message.stop) if not situation.is_removed(p)]
+        if all(situation.may_remove(p, NAME) for p in parts):
+            yield make_edit(situation, NAME, DROP, parts or [message.start])
 
 
 POLICY = Policy(

@@ -19,7 +19,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     The context keeps its size however many turns there were, except for one line each.
     """
     turns, messages = situation.turns, situation.context.messages
-    index = situation.lead + settings["keep_first"]
+    index = situation.lead_count + settings["keep_first"]
     if len(turns) < 2 or index >= len(messages):
         return
     start = messages[index].start

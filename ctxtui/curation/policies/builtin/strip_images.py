@@ -8,7 +8,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "strip_images"
 
@@ -18,10 +18,12 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     context = situation.context
     holders = list(dict.fromkeys(context.message_of[p] for p in context.images))
     recent_messages = set(holders[len(holders) - settings["keep"] :]) if settings["keep"] else set()
-    positions = [p for p in context.images if context.message_of[p] not in recent_messages and situation.free(p, NAME)]
+    positions = [
+        p for p in context.images if context.message_of[p] not in recent_messages and situation.may_change(p, NAME)
+    ]
     if len(positions) >= settings["slack"]:
         for position in positions:
-            yield edit(situation, NAME, STRIP, [position], {"what": "images"})
+            yield make_edit(situation, NAME, STRIP, [position], {"what": "images"})
 
 
 POLICY = Policy(

@@ -8,7 +8,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import STRIP
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "strip_thinking"
 
@@ -25,11 +25,11 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
         if position >= limit or position in situation.pinned or position in situation.touched.get(NAME, ()):
             # Only from the front: a gap would unbind what follows (facts §1).
             break
-        if situation.stands(position):
+        if situation.is_unchanged(position):
             positions.append(position)
     if sum(map(situation.size, positions)) >= settings["at_least"]:
         for position in positions:
-            yield edit(situation, NAME, STRIP, [position], {"what": "thinking"})
+            yield make_edit(situation, NAME, STRIP, [position], {"what": "thinking"})
 
 
 POLICY = Policy(

@@ -40,7 +40,7 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
 
 def _begin(situation: PolicyContext, keep_first: int) -> int:
     messages = situation.context.messages
-    index = min(situation.lead + keep_first, len(messages) - 1)
+    index = min(situation.lead_count + keep_first, len(messages) - 1)
     return messages[index].start if messages else 0
 
 

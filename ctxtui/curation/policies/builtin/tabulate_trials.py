@@ -12,7 +12,7 @@ from ctxtui.curation.apply.block_text import has_editable_text
 from ctxtui.curation.context import ASSISTANT, Context, is_call
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.trials import Trial, trials
 
 NAME = "tabulate_trials"
@@ -33,14 +33,14 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     Such messages ask for a choice by score.
     """
     for position, listed in situation.outline("trials", partial(_lists, situation.context)):
-        if len(listed) < settings["least"] or not situation.free(position, NAME):
+        if len(listed) < settings["least"] or not situation.may_change(position, NAME):
             continue
         text = situation.context.reading(position).text
         if "{{" in text[listed[0].start : listed[-1].stop]:
             continue
         words = text[: listed[0].start] + "\n".join(_table(listed)) + _rest(text, listed)
         if count_text(situation, words) < situation.size(position):
-            yield edit(situation, NAME, REPLACE, [position], {"text": words})
+            yield make_edit(situation, NAME, REPLACE, [position], {"text": words})
 
 
 def _lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:

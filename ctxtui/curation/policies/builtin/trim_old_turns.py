@@ -16,7 +16,7 @@ from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.situation import PolicyContext, Settings, edit
+from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 
 NAME = "trim_old_turns"
 TEMPLATE: Final = "[turn {turn}] {first}"
@@ -40,19 +40,19 @@ def propose(situation: PolicyContext, settings: Settings) -> Iterator[Edit]:
     parts, else the text after that word and a colon, in the line or as a list below it. Of words with a ``|`` between
     them the first present one counts; ``none`` if the message has nothing.
     """
-    user_messages = situation.said
+    user_messages = situation.user_messages
     old = list(enumerate(user_messages[: max(0, len(user_messages) - settings["keep"])], 1))
     candidates = [(n, _texts(situation, message)) for n, message in old]
-    candidates = [(n, texts) for n, texts in candidates if texts and all(situation.free(p, NAME) for p in texts)]
+    candidates = [(n, texts) for n, texts in candidates if texts and all(situation.may_change(p, NAME) for p in texts)]
     if len(candidates) < settings["slack"]:
         return
     for number, texts in candidates:
         whole = "\n".join(situation.context.reading(p).text for p in texts)
         words = fill_template(settings["template"], number, whole)
         if sum(map(situation.size, texts)) > count_text(situation, words) + settings["least"]:
-            yield edit(situation, NAME, REPLACE, texts[:1], {"text": words})
+            yield make_edit(situation, NAME, REPLACE, texts[:1], {"text": words})
             if texts[1:]:
-                yield edit(situation, NAME, DROP, texts[1:])
+                yield make_edit(situation, NAME, DROP, texts[1:])
 
 
 def _texts(situation: PolicyContext, message: Message) -> list[int]:

@@ -165,10 +165,10 @@ class RewritingController(EditController):
         at = self._at_hand()
         if at is None:
             return
-        from ctxtui.curation.policies.settings_text import settings_of
+        from ctxtui.curation.policies.settings_text import parse_settings
 
         try:
-            rules = settings_of(manual_edits.COMPACTING, text)
+            rules = parse_settings(manual_edits.COMPACTING, text)
         except BadConfig as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         else:
