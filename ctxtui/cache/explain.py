@@ -1,8 +1,8 @@
-"""Why a request did not read what the one before it had left: the cause, and the first block where the two part.
+"""Finds the cause of a miss, and the first block where the two requests differ.
 
-Looked for in this order: nothing could be cached (markers, minimum), no entry was alive (lifetime, model, parameters),
-the prompts part (tools, system, messages, compaction, stripped thinking), the entry was out of reach (not yet
-readable, marker moved, lookback). What none of this explains is not in the record.
+Causes are tried in this order: nothing could be cached (markers, minimum), no entry was live (lifetime, model,
+parameters), the prompts differ (tools, system, messages, compaction, stripped thinking), the entry was
+unreachable (not yet readable, marker moved, lookback). Anything else is not in the record.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ _DIAGNOSES: Final = {
         "prompt_cache_key_changed",
     ),
 }  # fmt: skip
-"""What Anthropic and OpenAI call each cause (facts §3, §4)."""
+"""Names that Anthropic and OpenAI give each cause (facts §3, §4)."""
 _DIAGNOSED: Final = frozenset({"system_changed"}.union(*_DIAGNOSES.values()))
 
 
 class SentRequest(NamedTuple):
-    """A request as it was sent: its `prompt`, and the node `head` of the tree at which its context ends.
+    """A sent request: its `prompt`, and the tree node `head` where its context ends.
 
-    `params` are its top-level members beside the context (``betas``: the active beta set). Times are in the outcome.
+    `params` are its top-level members besides the context (``betas``: the active beta set). Times are in the
+    outcome.
     """
 
     prompt: CachedPrompt
@@ -62,11 +63,14 @@ class SentRequest(NamedTuple):
 
 
 class Why(NamedTuple):
-    """Why a request missed. `what` names the tool, parameter or model; `by` is how much: seconds (`EXPIRED`,
-    `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
+    """Cause of a miss. `what` names the tool, parameter or model.
 
-    `before` and `now` are the tree nodes of the first blocks where the two requests part (`ROOT`: they do not, or one
-    ends there), `section` is where. `lost` are the tokens that the request before had left and this one did not read.
+    `by` is an amount: seconds (`EXPIRED`, `NOT_YET`), positions (`LOOKBACK`, `MARKER_MOVED`), tokens (`MINIMUM`).
+    `before`
+    and `now` are the tree nodes of the first blocks where the two requests differ (`ROOT`: none, or one ends
+    there), and
+    `section` is their section. `lost` are the tokens that the previous request had cached and this one did not
+    read.
     """
 
     cause: str
@@ -79,9 +83,9 @@ class Why(NamedTuple):
 
 
 def why(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Why | None:
-    """Why `now` read less than `before` had left; None where it read all of that.
+    """Explain why `now` read less than `before` had left in the cache; None if it read all of that.
 
-    `left` is what the cache made of `before`, `outcome` what it makes of `now`. Both contexts are in `tree`.
+    `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
     """
     held = left.read + left.written if left.prompt.marks else left.total
     if left.life is None or outcome.read >= min(held, outcome.total) > 0:
@@ -97,7 +101,7 @@ def why(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, o
 
 
 def parting(tree: Tree, before: int, now: int) -> tuple[int, int]:
-    """The first nodes in which the contexts `before` and `now` differ (`ROOT` for one that ends there)."""
+    """First nodes in which contexts `before` and `now` differ (`ROOT` for one that ends there)."""
     shared = tree.common(before, now)
     return _after(tree, shared, before), _after(tree, shared, now)
 
@@ -110,12 +114,14 @@ def _after(tree: Tree, shared: int, head: int) -> int:
 
 
 def agrees(cause: str, section: str, diagnosis: str) -> bool | None:
-    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause, found in `section`; None where
-    it cannot tell."""
+    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause.
+
+    `section` is the section of the difference. None if the diagnosis does not decide it.
+    """
     if diagnosis not in _DIAGNOSED or cause not in _DIAGNOSES:
         return None
     if diagnosis == "unavailable":
-        # Another parameter differs, or what it was compared with is too long ago.
+        # Another parameter differs, or the request it was compared with is too old.
         return True if cause == PARAMETER else None
     if cause == CONTENT and section == "system":
         return diagnosis in ("system_changed", "input_changed")
@@ -140,8 +146,8 @@ def _uncached(now: SentRequest, outcome: CacheOutcome) -> Why | None:
 def _markers(case: _Case) -> Why | None:
     if _noted(case.outcome, reasons.NO_MARKER):
         return Why(MARKER_MISSING)
-    # Without markers that is also said of a prefix that is short because the requests part early: why they part is the
-    # cause then.
+    # Without markers, a prefix may also be below the minimum because the requests differ early: the cause is then that
+    # difference.
     rules, long_enough = case.now.prompt.rules, min(case.left.total, case.outcome.total)
     parted = not rules.mechanism.writes_at_markers and long_enough >= rules.minimum
     return None if parted else _uncached(case.now, case.outcome)
@@ -196,7 +202,7 @@ def _stripped(case: _Case) -> Why | None:
     prompt = case.now.prompt
     if not prompt.rules.strips or not _shared(case):
         return None
-    # The blocks are the same, the keys are not: something in between is no longer read.
+    # Same blocks, different keys: something in between is no longer read.
     ours = {spot.node: spot.key for spot in prompt.last.back()}
     spots = [spot for spot in case.before.prompt.last.back() if case.tree.holds(case.now.head, spot.node)]
     gone = [spot for spot in spots if ours.get(spot.node) != spot.key]
@@ -204,13 +210,13 @@ def _stripped(case: _Case) -> Why | None:
 
 
 def _shared(case: _Case) -> bool:
-    """Whether all that the request before had left is still in front of this one."""
+    """Whether everything that the previous request had cached is still a prefix of this one."""
     entry = _entry(case.left)
     return entry is not None and case.tree.holds(case.now.head, entry.node)
 
 
 def _entry(left: CacheOutcome) -> PrefixEnd | None:
-    """The deepest place that a request left in the cache."""
+    """Deepest position that a request left in the cache."""
     marks = [mark.spot for mark in left.prompt.marks if any(mark.spot.key == key for key, _ in left.entered)]
     if marks:
         return marks[-1]
@@ -251,7 +257,7 @@ _LOOKS: Final[tuple[Callable[[_Case], Why | None], ...]] = (
 
 
 def tools_changed(tree: Tree, before: int, now: int) -> str:
-    """Which tools differ between the contexts `before` and `now`: added, removed, changed, or only their order."""
+    """Describe how the tools of two contexts differ: added, removed, changed, or only reordered."""
     old, new = _tools_of(tree, before), _tools_of(tree, now)
     words = [
         *(f"{name} added" for name in new if name not in old),
@@ -270,7 +276,7 @@ def _tools_of(tree: Tree, head: int) -> dict[str, str]:
 
 
 def _toggled(tree: Tree, before: int, now: int) -> str:
-    """What one context holds anywhere and the other does not, of what loses the cache by being there at all."""
+    """Describe content present in only one context that invalidates the cache by its mere presence."""
     facts = PromptFacts(tree)
     old, new = facts.facts(before), facts.facts(now)
     words = []

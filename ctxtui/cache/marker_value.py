@@ -1,4 +1,4 @@
-"""What each marker of a session was good for: what it wrote, how often that was read, whether it paid."""
+"""Value of each marker in a session: tokens written, number of reads, and whether it saved money."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ctxtui.cache.outcome import CacheOutcome
 
 
 class Worth(Struct, kw_only=True):
-    """One entry, written at call `call` (from 0) behind tree node `node` for `life` seconds.
+    """One entry, written at call `call` (from 0) after tree node `node` for `life` seconds.
 
-    `written` are the tokens that it added to what was cached before it, `reads` counts the calls that read up to it or
-    beyond while it was the reason, `read` their tokens of those written. `gain` is what that saved less what writing
-    cost beyond plain input, in the unit of the rates.
+    `written` are the tokens that it added to the cached prefix, `reads` counts the calls that read up to it or
+    further because of it, `read` their tokens of those written. `gain` is the saving of the reads minus the extra
+    cost of writing over plain input, in the unit of the rates.
     """
 
     call: int
@@ -28,13 +28,15 @@ class Worth(Struct, kw_only=True):
 
     @property
     def paid(self) -> bool:
-        """Whether it was worth its price."""
+        """Whether it saved more than it cost."""
         return self.gain > 0
 
 
 def worth(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[Worth]:
-    """Every entry that the calls wrote, in order. `outcomes` are the simulator's, one for each call in turn, `prices`
-    what the tokens of each cost."""
+    """Evaluate every entry that the calls wrote, in order.
+
+    `outcomes` are the simulator's, one for each call in turn, `prices` the token rates of each.
+    """
     found: list[Worth] = []
     live: dict[bytes, Worth] = {}
     for number, (outcome, rates) in enumerate(zip(outcomes, prices, strict=True)):
@@ -53,7 +55,7 @@ def worth(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> li
 
 
 def _read(outcome: CacheOutcome, live: dict[bytes, Worth], rates: MarkerRates) -> None:
-    """Credit what a call read to the entries that hold it, each for the part that it wrote."""
+    """Credit the tokens that a call read to the entries that hold them, each for the part that it wrote."""
     spot = outcome.hit
     if spot is None or not outcome.read:
         return

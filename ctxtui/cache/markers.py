@@ -1,4 +1,4 @@
-"""The cache markers of a request body: where they stand, how long they live, and which the provider refuses."""
+"""Cache markers of a request body: positions, lifetimes, and which ones the provider refuses."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ _ANSWERS: Final = frozenset({"output_text", "refusal"})
 
 
 class BlockMarker(NamedTuple):
-    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds. `ends`: 1 where it sets
-    itself to the end of the request."""
+    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds.
+
+    `ends`: 1 if it always applies to the end of the request.
+    """
 
     item: int
     life: float
@@ -27,14 +29,14 @@ class BlockMarker(NamedTuple):
 
 
 class MarkerRefusal(NamedTuple):
-    """Why the provider answers 400; `item` is the block it is about (-1: the body)."""
+    """Message of the provider's 400 response; `item` is the block it is about (-1: the body)."""
 
     message: str
     item: int = -1
 
 
 class Markers(NamedTuple):
-    """The markers in force, in prompt order, and what is wrong with them. `explicit`: only these are cached."""
+    """Valid markers in prompt order, and the refused ones. `explicit`: only these are cached."""
 
     marks: tuple[BlockMarker, ...]
     refusals: tuple[MarkerRefusal, ...]
@@ -42,12 +44,12 @@ class Markers(NamedTuple):
 
 
 def markers(request: Request, rules: CacheRules) -> Markers:
-    """The markers of `request`, the automatic one included (facts §2, §4)."""
+    """Read the markers of `request`, including the automatic one (facts §2, §4)."""
     return markers_on(request.items, request, rules)
 
 
 def markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
-    """As `markers`, of a request whose items are `items`: it need not hold them itself."""
+    """Like `markers`, for a request whose blocks are given as `items`."""
     if request.skeleton.dialect == ANTHROPIC:
         return _anthropic(items, request, rules)
     return _openai(items, request, rules)
@@ -92,8 +94,10 @@ def _automatic(
     refusals: list[MarkerRefusal],
     count: int,
 ) -> int:
-    """Add the marker that a top-level `cache_control` puts on the last block that may carry one; returns the count
-    of markers. On a block that has the same lifetime it does nothing."""
+    """Add the marker that a top-level `cache_control` puts on the last markable block.
+
+    Returns the number of markers. A block that already has a marker of the same lifetime gets no other.
+    """
     problem = _wrong(control, rules)
     if problem:
         refusals.append(MarkerRefusal(problem))
@@ -116,7 +120,7 @@ def _automatic(
 
 
 def markable(item: Item) -> bool:
-    """Whether a block may carry a marker: not thinking, not a header, not an empty text (facts §2)."""
+    """Whether a block may have a marker: not thinking, a header or an empty text (facts §2)."""
     if item.block.kind in _UNMARKED:
         return False
     return item.block.kind != "text" or bool(read(item.block).text)

@@ -1,9 +1,9 @@
-"""The least that a session's prompts can cost: markers chosen with all its pauses known.
+"""Finds the cheapest markers of a recorded session, with all its pauses known.
 
-A search over the calls in order; what stays between two calls is the set of entries that are still of use. Behind the
-deepest hit there are three places worth marking: the first block (an entry there holds all that is in front of it),
-the end, and where a later call parts from this one. Two states with the same entries are one, the cheaper. What lies
-ahead of each call is worked out first: which later calls share its prefixes.
+A search over the calls in order; its state between two calls is the set of entries that are still useful. After
+the deepest hit, three kinds of positions are worth marking: the first block (an entry there holds the whole
+prefix), the end, and where a later call differs from this one. Of two states with the same entries the cheaper is
+kept. The later calls that share each call's prefixes are computed first.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 
 EXACT: Final = 60
-"""Calls up to which the search is complete."""
+"""Up to this many calls the search is complete."""
 STATES: Final = 60
-"""States followed beyond that."""
+"""States followed for longer sessions."""
 _FEW: Final = 12
-"""States followed by the quick search that comes first."""
+"""States followed by the quick search that runs first."""
 
 
 def relative(rules: CacheRules) -> MarkerRates:
@@ -33,7 +33,9 @@ def relative(rules: CacheRules) -> MarkerRates:
 
 
 class MarkerPlan(NamedTuple):
-    """Markers for each call and what the calls then cost. `exact`: nothing cheaper exists; else at least `bound`."""
+    """Markers for each call and the resulting cost. `exact`: no plan is cheaper; otherwise none costs less than
+    `bound`.
+    """
 
     marks: tuple[tuple[CacheMark, ...], ...]
     cost: float
@@ -47,17 +49,17 @@ class _Path(NamedTuple):
 
 
 def solve(calls: Sequence[Timed], markable: Callable[[int], bool] = lambda node: True) -> MarkerPlan:
-    """The cheapest markers for `calls` in their order, at their own times (facts §2). Answers begin at once.
+    """Find the cheapest markers for `calls` at their own times (facts §2). Answers are assumed to begin at once.
 
-    Up to `EXACT` calls nothing is left out; beyond that the most promising `STATES` are followed. `markable` says
-    whether a node's block may carry a marker.
+    Complete up to `EXACT` calls; beyond that the `STATES` cheapest states are followed. `markable` tests whether
+    a node's block may have a marker.
     """
     ahead = CallsAhead(calls, markable)
     least = list(_least(calls))
     ahead_costs = _least_ahead(least)
     best = _search(calls, ahead, ahead_costs, _FEW, math.inf)
     exact = len(calls) <= EXACT
-    # What a quick search found bounds the complete one, which then finds nothing or something cheaper.
+    # The quick search gives an upper bound; the complete one finds only cheaper plans.
     better = _search(calls, ahead, ahead_costs, None if exact else STATES, best.cost)
     marks = tuple(map(_labelled, (better if better.cost < best.cost else best).marks))
     cost = spent(calls, marks)[0]
@@ -67,8 +69,11 @@ def solve(calls: Sequence[Timed], markable: Callable[[int], bool] = lambda node:
 def _search(
     calls: Sequence[Timed], ahead: CallsAhead, least: Sequence[float], states: int | None, most: float
 ) -> _Path:
-    """The cheapest way through `calls` of those that cost less than `most`; at each call the cheapest `states` are
-    followed (None: all). `least` is what the calls from each one on cost at least."""
+    """Find the cheapest path through `calls` that costs less than `most`.
+
+    At each call the cheapest `states` are followed (None: all). `least` is a lower bound for the calls from each
+    one on.
+    """
     paths: dict[State, _Path] = {frozenset(): _Path(0.0, ())}
     for n, call in enumerate(calls):
         found: dict[State, _Path] = {}
@@ -86,7 +91,7 @@ def _search(
 
 
 def _least_ahead(least: Sequence[tuple[float, float]]) -> list[float]:
-    """What the calls from each one on cost at least, whatever is in the cache by then."""
+    """Lower bound of the cost of the calls from each one on, for any state of the cache."""
     costs = [cost for cost, _ in least]
     return [*accumulate(reversed(costs), initial=0.0)][::-1]
 
@@ -94,8 +99,10 @@ def _least_ahead(least: Sequence[tuple[float, float]]) -> list[float]:
 def _choices(
     n: int, call: Timed, state: State, ahead: CallsAhead, most: float
 ) -> Iterator[tuple[tuple[CacheMark, ...], float, State]]:
-    """Every choice of markers worth making at call `n` for which it costs less than `most`: the markers, the call's
-    cost, and what then is in the cache."""
+    """Yield the choices of markers at call `n` that cost less than `most`.
+
+    Each is the markers, the call's cost, and the cache's state afterwards.
+    """
     prompt, at = call.prompt, call.at
     live = {entry.key: entry for entry in state if entry.until >= at}
     held = ahead.held(n, live) if live else []
@@ -117,7 +124,7 @@ def _choices(
 def _writes(
     call: Timed, hit: PrefixEnd | None, places: Sequence[PrefixEnd]
 ) -> Iterator[tuple[tuple[CacheMark, ...], float]]:
-    """Every choice of what is written at a call that reads up to `hit`, with the call's cost."""
+    """Yield every choice of writes for a call that reads up to `hit`, with the call's cost."""
     prompt, rates = call.prompt, call.rates
     read = prompt.tokens(hit.node) if hit else 0
     lives = sorted(rates.writes, reverse=True)
@@ -130,7 +137,7 @@ def _writes(
 
 
 def _ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
-    """For each lifetime, the longest first, up to where it is written (None: nothing), never going back."""
+    """Yield, for each lifetime from the longest, the end of its write (None: no write), in increasing order."""
     for ends in product([None, *places], repeat=lives):
         numbers = [spot.number for spot in ends if spot is not None]
         if all(a < b for a, b in pairwise(numbers)):
@@ -140,8 +147,10 @@ def _ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd |
 def _kept(
     held: Sequence[PrefixEnd], places: Sequence[PrefixEnd], new: Sequence[CacheMark], most: int
 ) -> Iterator[list[CacheMark]]:
-    """What else is marked in the slots that are left, at no cost: the hit, live entries in front of it, places that
-    are written anyway."""
+    """Yield the markers that can fill the remaining slots at no cost.
+
+    These are the hit, live entries before it, and positions that are written anyway.
+    """
     taken = {mark.spot.key for mark in new}
     end = new[-1].spot.number if new else 0
     life = {
@@ -160,7 +169,7 @@ def _kept(
 
 
 def _labelled(marks: Sequence[CacheMark]) -> tuple[CacheMark, ...]:
-    """The markers in prompt order; one that only renews says the lifetime of what follows, as the order demands."""
+    """Put markers in prompt order; one that only renews gets the lifetime of the next, as the order requires."""
     found: list[CacheMark] = []
     life = 0.0
     for mark in sorted(marks, key=lambda mark: -mark.spot.number):
@@ -170,7 +179,7 @@ def _labelled(marks: Sequence[CacheMark]) -> tuple[CacheMark, ...]:
 
 
 def spent(calls: Sequence[Timed], marks: Sequence[Sequence[CacheMark]]) -> tuple[float, list[CacheOutcome]]:
-    """What `calls` cost with `marks`, by the simulator, and what it makes of each."""
+    """Simulate `calls` with `marks`; returns the total cost and the outcomes."""
     simulator, total, outcomes = Simulator(), 0.0, []
     for call, own in zip(calls, marks, strict=True):
         outcome = simulator.send(call.prompt._replace(marks=tuple(own)), call.at)
@@ -180,14 +189,16 @@ def spent(calls: Sequence[Timed], marks: Sequence[Sequence[CacheMark]]) -> tuple
 
 
 def bound(calls: Sequence[Timed], least: Iterable[tuple[float, float]] | None = None) -> float:
-    """A cost that no choice of markers goes below: whatever an earlier call had within the longest lifetime is read,
-    everything else is fresh, and what is read at all was once written at the cheapest rate. `least` is
-    what `_least` gives, where that was asked before."""
+    """Lower bound of the cost for any choice of markers.
+
+    Everything that an earlier call had within the longest lifetime is read, the rest is fresh, and everything
+    read was once written at the cheapest rate. `least` is the result of `_least`, if already computed.
+    """
     return sum(cost + extra for cost, extra in (_least(calls) if least is None else least))
 
 
 def _least(calls: Sequence[Timed]) -> Iterator[tuple[float, float]]:
-    """For each call the least that it costs, and what it adds for writing that pays off now for the first time."""
+    """Yield for each call its minimum cost, and the extra cost of writes that pay off now for the first time."""
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:
@@ -217,13 +228,13 @@ class MarkerRates(NamedTuple):
     writes: Mapping[float, float]
 
     def cost(self, outcome: CacheOutcome) -> float:
-        """What the input of a simulated call costs."""
+        """Input cost of a simulated call."""
         written = sum(self.writes.get(life, self.fresh) * tokens for life, tokens in outcome.writes)
         return self.fresh * outcome.fresh + self.read * outcome.read + written
 
 
 class Timed(NamedTuple):
-    """One call: its prompt (its markers do not matter), when it started (Unix seconds), what its tokens cost."""
+    """One call: its prompt (markers are ignored), start time (Unix seconds), and rates."""
 
     prompt: CachedPrompt
     at: float
@@ -231,7 +242,7 @@ class Timed(NamedTuple):
 
 
 class CachedPrefix(NamedTuple):
-    """A cached prefix: gone after `until` (Unix seconds), `life` seconds after each use."""
+    """A cached prefix: expires at `until` (Unix seconds), `life` seconds after each use."""
 
     key: bytes
     until: float
@@ -242,7 +253,7 @@ State = frozenset[CachedPrefix]
 
 
 class CallsAhead:
-    """The calls of a session, seen from the one in question. Calls are numbered from 0; sets of them are bit masks."""
+    """Later calls of a session that share prefixes. Calls are numbered from 0; sets of them are bit masks."""
 
     def __init__(self, calls: Sequence[Timed], markable: Callable[[int], bool]) -> None:
         self._calls = calls
@@ -260,7 +271,7 @@ class CallsAhead:
                 self._numbers[spot.key] = spot.number
 
     def places(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
-        """As `_places`, each worked out once."""
+        """Like `_places`, cached."""
         key = (n, hit.number if hit else 0)
         found = self._known.get(key)
         if found is None:
@@ -268,7 +279,7 @@ class CallsAhead:
         return found
 
     def writes(self, n: int, hit: PrefixEnd | None) -> list[tuple[tuple[CacheMark, ...], float]]:
-        """As `_writes`, each worked out once: what a call may write depends on what it reads alone."""
+        """Like `_writes`, cached: the writes of a call depend only on what it reads."""
         key = (n, hit.number if hit else 0)
         found = self._written.get(key)
         if found is None:
@@ -276,13 +287,15 @@ class CallsAhead:
         return found
 
     def held(self, n: int, keys: Iterable[bytes]) -> list[PrefixEnd]:
-        """The places of call `n` with these keys, the deepest first."""
+        """Positions of call `n` with these keys, the deepest first."""
         spots = self._spots[n]
         return sorted((spots[key] for key in keys if key in spots), key=lambda spot: -spot.number)
 
     def _places(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
-        """Where behind `hit` an entry is worth writing at call `n`, in prompt order: the first place, and the last one
-        of each stretch that the same later calls share."""
+        """Positions after `hit` where an entry is worth writing at call `n`, in prompt order.
+
+        The first position, and the last one of each stretch that the same later calls share.
+        """
         prompt = self._calls[n].prompt
         least, after = prompt.rules.minimum, hit.number if hit else 0
         found: list[PrefixEnd] = []
@@ -303,13 +316,13 @@ class CallsAhead:
         return found[::-1]
 
     def useful(self, n: int, entries: Iterable[CachedPrefix]) -> State:
-        """Those of `entries` that a call after `n` can still use, less those that a deeper one stands in for."""
+        """Filter `entries` to those that a call after `n` can use and that no deeper one replaces."""
         alive: list[tuple[int, int, CachedPrefix]] = []
         for entry in entries:
             later = self._sharing.get(entry.key, 0) >> (n + 1)
             if later and self._calls[n + (later & -later).bit_length()].at <= entry.until:
                 alive.append((self._numbers[entry.key], later, entry))
-        # As `_replaces`, with what does not change looked up once: this is asked for every choice.
+        # Like `_replaces`, with constant lookups done once: this runs for every choice.
         found = []
         for number, later, e in alive:
             until, life = e.until, e.life
@@ -321,7 +334,7 @@ class CallsAhead:
         return frozenset(found)
 
     def covers(self, n: int, state: State, other: State) -> bool:
-        """Whether `state` is after call `n` at least as good as `other`: each of its entries has one that stands in."""
+        """Whether `state` is at least as good as `rival` after call `n`: it can replace each of its entries."""
         for entry in other:
             if entry in state:
                 continue

@@ -1,8 +1,8 @@
-"""Prefix keys along the tree: what two requests must have in common for one to read what the other wrote (design §2).
+"""Prefix keys along the tree: two requests share a cached prefix if its key is the same (design §2).
 
-Anthropic chains (section, role, block): neighbouring messages of one role merge, headers count only by their role.
-The OpenAI dialects chain headers too, so message bounds count. Markers are in no block and so in no key. The chain is
-kept per node: a call costs as much as it has new blocks.
+Anthropic chains (section, role, block): neighbouring messages of one role merge, headers count only by their
+role. The OpenAI dialects chain headers too, so message bounds count. Markers are in no block and so in no key.
+The chain is kept per node: a call costs time only for its new blocks.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.wire.grammar import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 
 IMAGES_TOGGLE: Final = False
-"""Whether the first image of a conversation loses what the cache holds of its messages. The table of what invalidates
-says so (facts §2); of 27 recorded first images one did."""
+"""Whether the first image of a conversation invalidates the cached messages. The table of what invalidates says so
+(facts §2); of 27 recorded first images one did."""
 IMAGES_IN_RESULTS_COUNT: Final = True
 """Whether an image inside a tool result is an image in the request (the table says "anywhere", facts §2)."""
 BILLING_LINE_COUNTS: Final = False
-"""Whether the line that Claude Code puts in front of its system prompt for the biller is part of the cached prefix. It
-changes with the kind of request, with the first message, in some versions with every request, which all go on hitting
+"""Whether the billing line that Claude Code puts before its system prompt is part of the cached prefix. It changes
+with the kind of request, with the first message, in some versions with every request, and all of them still hit
 (facts §13.3)."""
 _BILLING: Final = b'"text":"x-anthropic-billing-header:'
 _PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
@@ -40,14 +40,14 @@ _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
 
 class StretchFacts(NamedTuple):
-    """What the prompt up to a node holds: images, documents with citations, and a digest of its web tools."""
+    """Content of a prompt up to a node: images, documents with citations, and a digest of its web tools."""
 
     images: bool = False
     citations: bool = False
     web: bytes = b""
 
     def salted(self, seed: Seed) -> Seed:
-        """The seed of a request with these blocks: a toggle loses the cache from its section on (facts §2)."""
+        """Salt of a request with these blocks: a toggle invalidates the cache from its section on (facts §2)."""
         if self == NOTHING:
             return seed
         system, messages = seed.system, seed.messages
@@ -62,7 +62,7 @@ NOTHING: Final = StretchFacts()
 
 
 class PromptFacts:
-    """Facts by node of one tree, each worked out once. Only Anthropic's prompts depend on them."""
+    """Facts by node of one tree, each computed once. Only Anthropic's prompts depend on them."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -70,7 +70,7 @@ class PromptFacts:
         self._asked: dict[int, int] = {ROOT: ROOT}
 
     def facts(self, head: int) -> StretchFacts:
-        """What the context `head` holds."""
+        """Facts of the context `head`."""
         known = self._facts
         found, node = known.get(head), head
         if found is not None:
@@ -89,7 +89,7 @@ class PromptFacts:
         return found
 
     def asked(self, head: int) -> int:
-        """The node at which a person last spoke in the context `head` (`ROOT`: nobody has)."""
+        """Node of the last message from a person in the context `head` (`ROOT`: none)."""
         known = self._asked
         if head not in known:
             for node in self._tree.unknown(head, known):
@@ -107,20 +107,25 @@ def facts_of(line: Iterable[Node]) -> StretchFacts:
 
 
 def speaks(node: Node) -> bool:
-    """Whether a person speaks here; also beside a tool result, which opens no turn but ends the thinking before it."""
+    """Whether `node` is text from a person, even next to a tool result.
+
+    Such text opens no turn, but ends the thinking before it.
+    """
     place = node.place
     spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
     return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
 def outside(block: Block) -> bool:
-    """Whether a tool definition stands outside the cached tools: toggling web search or fetch spares them and loses
-    what follows (facts §2)."""
+    """Whether a tool definition is outside the cached tools.
+
+    Toggling web search or fetch keeps the tools and invalidates what follows (facts §2).
+    """
     return block.kind == "tool" and any(kind in block.body for kind in _WEB)
 
 
 def billing(block: Block) -> bool:
-    """Whether a system text is the line for the biller, which stands outside the cached prefix."""
+    """Whether a system text is the billing line, which is outside the cached prefix."""
     return not BILLING_LINE_COUNTS and block.kind == "text" and _BILLING in block.body[:120]
 
 
@@ -139,21 +144,22 @@ def _shows(node: Node) -> bool:
     if node.category != _RESULT:
         return node.block.kind == "image"
     body = node.block.body
-    # In canonical JSON a quote inside a string is escaped, so what is found is a real member. Only a list holds images.
+    # Canonical JSON escapes quotes inside strings, so a match is a real member. Only a list holds images.
     at = body.find(_CONTENT)
     return IMAGES_IN_RESULTS_COUNT and body.startswith(b"[", at + len(_CONTENT)) and body.find(_IMAGE, at) >= 0
 
 
 THINKING_IS_POSITION: Final = True
-"""Whether a thinking block is one of the positions that a read walks back (unverified, facts §12)."""
+"""Whether a thinking block counts as a position in the lookback (unverified, facts §12)."""
 UNREAD: Final = frozenset({"id", "status", "content"})
-"""Members of an OpenAI header that do not reach the prompt (assumed); of `content` it only has the spelling."""
+"""Members of an OpenAI header that do not reach the prompt (assumed); `content` holds only its spelling there."""
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 _SPELLINGS: Final = ("string", "list", "object")
 _THINKING: Final = INDEX["thinking"]
 _Told = tuple[Callable[[], blake2s], str, str]
-"""What of a block's place is in its key: what gives a hash that only this went into, then the section and the role. It
-went in as parameters, so that a key and a digest are one round of BLAKE2s; copies of a hash take less than new ones."""
+"""The parts of a block's key that come from its place: a hash of section and role to copy, the section and the role.
+They are passed as parameters of the hash, so that a key and a digest take one round of BLAKE2s; copying is faster
+than making a new hash."""
 
 
 def _told(section: str, role: str) -> _Told:
@@ -165,11 +171,11 @@ _NOWHERE: Final = _told("", "")
 
 
 class PrefixEnd(Struct, eq=False):
-    """A place in a prompt where a prefix may end: just after the block of tree node `node`, said by `role`.
+    """A position in a prompt where a prefix may end: after the block of tree node `node`, by `role`.
 
-    `key` names the prefix (16 bytes), `before` is the place before it (None in front of everything), `number` counts
-    positions from 1. `opens`: the block opens a message, so what is before it ends one. `served`: it is the result of a
-    tool that the provider runs.
+    `key` names the prefix (16 bytes), `before` is the previous position (None at the very start), `number` counts
+    positions from 1. `opens`: the block opens a message, so that the previous position ends one. `served`: it is
+    the result of a server-side tool.
     """
 
     key: bytes
@@ -186,11 +192,11 @@ class PrefixEnd(Struct, eq=False):
 
     @property
     def ended(self) -> bytes:
-        """The key of this prefix with its message ended here (OpenAI's implicit breakpoints, facts §4)."""
+        """Key of this prefix with its message ended here (OpenAI's implicit breakpoints, facts §4)."""
         return mixed(self.key, b"message ends")
 
     def back(self) -> Iterator[PrefixEnd]:
-        """This place and all before it, the nearest first, less the front."""
+        """Yield this position and all before it, the nearest first, without the very start."""
         spot = self
         while spot.before is not None:
             yield spot
@@ -198,7 +204,7 @@ class PrefixEnd(Struct, eq=False):
 
 
 class PrefixKeys:
-    """The places along one tree under one seed. With `strips`, thinking before a person last spoke is not there."""
+    """Positions along one tree under one salt. With `strips`, thinking before a person's last message is absent."""
 
     def __init__(self, tree: Tree, seed: Seed, facts: PromptFacts, strips: bool) -> None:
         self._tree = tree
@@ -213,15 +219,17 @@ class PrefixKeys:
         self._earlier: dict[int, PrefixEnd] = {ROOT: front} if strips else self._current
 
     def spot(self, node: int, head: int) -> PrefixEnd:
-        """The place at, or else nearest before, `node` in the request whose context is `head`."""
+        """Position at `node` in the request whose context is `head`, or the nearest before it."""
         known = self._current
         if self._strips and node < self._facts.asked(head):
             known = self._earlier
         return known.get(node) or self._extend(known, node)
 
     def along(self, line: Sequence[Node], asked: int) -> dict[int, PrefixEnd]:
-        """The places at blocks in a `line`, or else nearest before them, by the numbers of their nodes; a person last
-        speaks at the index `asked` (0 where thinking is not stripped)."""
+        """Positions at the blocks of `line` by node id, or the nearest before each.
+
+        `asked` is the index of the last message from a person (0 if thinking is not stripped).
+        """
         spot = self._chained(self._earlier, self._current[ROOT], line[:asked])
         self._chained(self._current, spot, line[asked:])
         return {**self._earlier, **self._current}
@@ -235,7 +243,7 @@ class PrefixKeys:
             here = self._tree[node]
             own.append(here)
             if self._facts.asked(node) == node:
-                # Whatever comes before this message is read without its thinking.
+                # Everything before this message is read without its thinking.
                 spot = self._earlier.get(here.parent) or self._extend(self._earlier, here.parent)
             else:
                 spot = known.get(here.parent)
@@ -244,7 +252,7 @@ class PrefixKeys:
         return self._chained(known, spot, own)
 
     def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
-        """The place at the end of `missing`, which follow `spot`; each is `known` then."""
+        """Extend the chain from `spot` over `missing`, adding each node to `known`; returns the last position."""
         bare, bounded, places, usual = known is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE
@@ -259,7 +267,7 @@ class PrefixKeys:
                 at = here.place
                 fresh, section, role = places.get(at) or self._told(at)
             if kind in usual and section == spot.section:
-                # Nearly every block: the general way gives the same.
+                # Fast path for nearly every block, with the same result as `_after`.
                 hashed = fresh()
                 hashed.update(spot.key + block.digest.encode())
                 spot = PrefixEnd(hashed.digest(), spot, here.id, spot.number + 1, section, role)
@@ -296,7 +304,7 @@ class PrefixKeys:
         return self._seed.dialect == RESPONSES and not inside
 
     def _entered(self, before: PrefixEnd, section: str) -> bytes:
-        """The key that a block of `section` goes on from: each section that begins mixes in what it depends on."""
+        """Key that a block of `section` continues from: each new section mixes in what it depends on."""
         key = before.key
         if before.section == "tools":
             key = mixed(key, self._seed.system)
@@ -306,19 +314,19 @@ class PrefixKeys:
 
 
 def _apart(section: str, block: Block) -> bool:
-    """Whether a block of Anthropic's front stands outside the cached prefix."""
+    """Whether an Anthropic tool or system block is outside the cached prefix."""
     return (section == "tools" and outside(block)) or (section == "system" and billing(block))
 
 
 def _front(spot: PrefixEnd) -> PrefixEnd:
-    """The place before all messages: what a provider's own compaction stands for is not read any more (facts §3)."""
+    """Position before all messages: content replaced by a provider's own compaction is not read (facts §3)."""
     while spot.section == "messages" and spot.before is not None:
         spot = spot.before
     return spot
 
 
 def header_key(value: canonical.Json) -> bytes:
-    """What of an OpenAI message's header reaches the prompt: all but ids and how its content was spelled."""
+    """The part of an OpenAI message header that reaches the prompt: all but ids and content spelling."""
     if not isinstance(value, dict):
         return canonical.dumps(value)
     spelled = {key for key, item in value.items() if isinstance(item, str) and item in _SPELLINGS and key != "role"}
@@ -326,7 +334,7 @@ def header_key(value: canonical.Json) -> bytes:
 
 
 class Prefixes:
-    """The chains of one tree, by seed; what requests of one conversation share is worked out once."""
+    """Chains of one tree, by salt; requests of one conversation share the work."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -335,7 +343,7 @@ class Prefixes:
         self._latest: tuple[Seed, StretchFacts, bool, PrefixKeys] | None = None
 
     def chain(self, seed: Seed, head: int, strips: bool = False) -> PrefixKeys:
-        """The chain of a request with `seed` whose context is `head`."""
+        """Chain of a request with salt `seed` whose context is `head`."""
         facts = self._facts.facts(head) if seed.dialect == ANTHROPIC else NOTHING
         latest = self._latest
         if latest is not None and latest[0] is seed and latest[1] is facts and latest[2] is strips:
@@ -349,20 +357,25 @@ class Prefixes:
 
 
 class RequestEnds(NamedTuple):
-    """Where the requests end that differ from one another in their contexts alone: all with one `seed`, in the tree of
-    `prefixes`; with `strips`, thinking before a person last spoke is not there."""
+    """Ends of requests that differ only in their contexts, with one `seed` in the tree of `prefixes`.
+
+    With `strips`, thinking before a person's last message is absent.
+    """
 
     prefixes: Prefixes
     seed: Seed
     strips: bool
 
     def __call__(self, node: int) -> PrefixEnd:
-        """The last place of the request whose context is `node`."""
+        """Last position of the request whose context is `node`."""
         return self.prefixes.chain(self.seed, node, self.strips).spot(node, node)
 
     def along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
-        """The places of the request whose blocks are those of `line`, wherever in a tree they stand: at each of them,
-        or else nearest before it, by the numbers of the nodes."""
+        """Positions of the request whose blocks are those of `line`, by node id.
+
+        A block without a position of its own has the nearest before it. The nodes may come from different paths
+        of the tree.
+        """
         seed = facts_of(line).salted(self.seed) if self.seed.dialect == ANTHROPIC else self.seed
         asked = next((n for n in range(len(line) - 1, 0, -1) if speaks(line[n])), 0) if self.strips else 0
         return PrefixKeys(self.prefixes.tree, seed, PromptFacts(self.prefixes.tree), self.strips).along(line, asked)

@@ -1,4 +1,4 @@
-"""What a prompt's prefix keys start from: provider, scope, model, and the parameters that reach the prompt."""
+"""Salt of a prompt's prefix keys: provider, scope, model, and the parameters that reach the prompt."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ctxtui.core.canonical import Json
 
 KEY_BYTES: Final = 16
 SPEED_IS_MODEL: Final = False
-"""Diagnostics name a changed `speed` as a change of model; the table of what it invalidates spares the tools, and is
-followed here (facts §2, two sources)."""
+"""Diagnostics report a changed `speed` as a change of model; the table of what it invalidates spares the tools, and
+is followed here (facts §2, two sources)."""
 
 
 class Seed(NamedTuple):
-    """Where the chain of keys starts, and what is mixed in where a section begins (16 bytes each).
+    """Prefix salt: the start of the chain of keys, and the bytes mixed in where a section begins (16 each).
 
     Two requests share a cached prefix up to the first section whose entry here differs.
     """
@@ -29,7 +29,7 @@ class Seed(NamedTuple):
 
 
 def mixed(*parts: bytes) -> bytes:
-    """A digest of `parts` (16 bytes)."""
+    """Digest of `parts` (16 bytes)."""
     return blake2b(b"\0".join(parts), digest_size=KEY_BYTES).digest()
 
 
@@ -42,10 +42,11 @@ def seed(
     model: str = "",
     params: Mapping[str, Json] | None = None,
 ) -> Seed:
-    """The seed of a request in `dialect` with the top-level members `params` (``betas``: the active beta set).
+    """Build the salt of a request in `dialect` with the top-level members `params`.
 
-    `scope` is what the provider keeps caches apart by (workspace or organisation). A parameter that no rule names
-    changes nothing; one that is sent with its default value is the same as one left out.
+    ``betas`` in `params` is the active beta set. `scope` is what the provider separates caches by (workspace or
+    organisation). A parameter without a rule changes nothing; one sent with its default value is the same as one
+    left out.
     """
     lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
     for path, since, value in effective(rules, dialect, params or {}):
@@ -57,8 +58,10 @@ def seed(
 
 
 def effective(rules: CacheRules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
-    """The parameters in `params` that reach the prompt and are not at their default: (path, first section lost,
-    value), in the order of the rules."""
+    """List the parameters that reach the prompt and are not at their default, in the order of the rules.
+
+    Each is (path, first section invalidated, value).
+    """
     found = []
     for one in rules.parameters.get(dialect, ()):
         value = _at(params, one.path)

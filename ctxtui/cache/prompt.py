@@ -1,4 +1,4 @@
-"""A request as a cache sees it: a line of places where prefixes end, markers among them, and how long each is."""
+"""A request as a cache sees it: positions where prefixes end, markers, and token counts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from ctxtui.cache.prefix_seed import Seed
 from ctxtui.cache.rules import CacheRules
 
 Tokens = Callable[[int], int]
-"""Gives the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""
+"""Counts the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""
 
 
 class CacheMark(NamedTuple):
-    """A cache marker at a place; its entry lives for `life` seconds after each use. `ends` says where it would stand in
-    a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of the message before the last."""
+    """A cache marker at a position; its entry lives for `life` seconds after each use.
+
+    `ends` is its position in a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of
+    the message before the last.
+    """
 
     spot: PrefixEnd
     life: float
@@ -23,10 +26,10 @@ class CacheMark(NamedTuple):
 
 
 class CachedPrompt(NamedTuple):
-    """One request. `last` is the place at its end, `marks` are in prompt order, `total` is its whole input in tokens.
+    """One request. `last` is its last position, `total` its whole input in tokens. Markers are in prompt order.
 
-    `explicit` (OpenAI): only marked places are cached. `answer` is the place at the end of the answer, where it is
-    known already: some engines keep it.
+    `explicit` (OpenAI): only marked positions are cached. `answer` is the position at the end of the answer, if
+    already known: some engines keep it.
     """
 
     rules: CacheRules
@@ -50,10 +53,11 @@ def prompt(
     explicit: bool = False,
     answer: int | None = None,
 ) -> CachedPrompt:
-    """The request with `seed` whose context is `head` in the tree of `prefixes`.
+    """Build the request with salt `seed` whose context is `head` in the tree of `prefixes`.
 
-    `tokens` counts contexts by node, `marks` are (node, lifetime in seconds, and perhaps as `CacheMark.ends`) in prompt
-    order; several at one place are one, the last of them. `total` is the whole input in tokens where it is more than
+    `tokens` counts contexts by node, `marks` are (node, lifetime in seconds, and optionally `CacheMark.ends`) in
+    prompt
+    order; of several at one position the last is used. `total` is the whole input in tokens if it is more than
     `tokens(head)`, `answer` the node at which the answer ends.
     """
     chain = prefixes.chain(seed, head, rules.strips)

@@ -1,4 +1,4 @@
-"""Request bodies as prompts: what a provider's own cache makes of a body that arrives."""
+"""Request bodies as prompts, for a simulated provider that receives them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.wire.request import Request
 
 
 class Summed:
-    """The tokens of contexts as the sum of their blocks' tokens, each block counted once. A `Tokens` function."""
+    """Tokens of contexts as the sum of their blocks, each block counted once. A `Tokens` function."""
 
     def __init__(self, tree: Tree, count: Callable[[Block], int]) -> None:
         self._tree = tree
@@ -45,10 +45,10 @@ def prompt_of(
     betas: Sequence[str] = (),
     total: int | None = None,
 ) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
-    """`request` as a prompt, its blocks added to the tree of `prefixes`, and what the provider refuses about it.
+    """Convert `request` to a prompt, adding its blocks to the tree of `prefixes`; also returns the refusals.
 
-    `tokens` counts contexts of that tree, `betas` are the active beta set (a header), `total` is the whole input in
-    tokens where it is more than that of the blocks. A refused request must not be given to a simulator.
+    `tokens` counts contexts of that tree, `betas` are the active beta set (a header), `total` is the whole input
+    in tokens if it is more than that of the blocks. A refused request must not be passed to a simulator.
     """
     tree = prefixes.tree
     path = [ROOT]

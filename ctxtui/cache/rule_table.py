@@ -1,4 +1,4 @@
-"""The data file of caching figures, each with its source and date: which rules hold for a model at a provider."""
+"""The data file of caching figures: which rules apply to a model at a provider, each with source and date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxtui.tokens.models import ModelCard, fits, plain_id
 
 
 class RuleDataError(ValueError):
-    """A rule of the caching data that cannot be used; the message names the rule."""
+    """A rule of the caching data is invalid; the message names the rule."""
 
 
 class _Rule(Struct, frozen=True):
@@ -54,8 +54,11 @@ class RuleTable:
         self._known: dict[tuple[str, str, str], CacheRules] = {}
 
     def rules(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
-        """How the model of `card` is cached at `provider` (``anthropic``, ``llama.cpp``; "": its maker's), as the
-        version `client` of a client asks for it ("": nothing is known of that)."""
+        """Cache rules of the model of `card` at `provider`, as a client's version uses them.
+
+        `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker); `client` is a version ("":
+        unknown).
+        """
         key = (card.id, provider, client)
         found = self._known.get(key)
         if found is None:
@@ -63,7 +66,7 @@ class RuleTable:
         return found
 
     def of(self, call: Call, card: ModelCard) -> CacheRules:
-        """How `call` is cached, whose model is that of `card`."""
+        """Cache rules for `call`, whose model is that of `card`."""
         client = call.extra.get(CLIENT_VERSION)
         return self.rules(card, call.provider, client if isinstance(client, str) else "")
 
@@ -116,7 +119,7 @@ _FIGURES: Final = {
 
 
 def parse_rules(toml_text: str) -> RuleTable:
-    """The table of the caching data file. Raises `RuleDataError` naming the rule that is wrong."""
+    """Parse the caching data file. Raises `RuleDataError` naming the invalid rule."""
     data = tomllib.loads(toml_text)
     sources = data.get("sources", {})
     rules = tuple(_rule(f"rule {n}", raw, sources) for n, raw in enumerate(data.get("rule", ()), 1))
@@ -141,11 +144,11 @@ def _source(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> str:
 
 
 _ABOUT: Final = ("models", "providers", "since", "source")
-"""What says where a rule holds and where it is from."""
+"""Keys that say what a rule applies to and its source."""
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """A version as numbers; nothing of what is none."""
+    """Parse a version into numbers; empty if it is none."""
     return tuple(map(int, found[0].split("."))) if (found := _NUMBERS.match(text)) else ()
 
 

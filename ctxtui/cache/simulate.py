@@ -1,4 +1,4 @@
-"""The simulator: timed requests in, what each reads and writes out. One engine per way of caching, one protocol."""
+"""Cache simulator: predicts what each timed request reads and writes. One engine per kind of cache."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from ctxtui.core.tree import ROOT
 
 
 class Engine(Protocol):
-    """One provider's cache. `ask` only looks; `take` enters an outcome of `ask` as having happened."""
+    """One provider's cache. `ask` changes nothing; `take` records an outcome of `ask`."""
 
     mechanism: ClassVar[Mechanism]
-    """What this way of caching does."""
+    """Flags of this kind of cache."""
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read and write if it started `at` (Unix seconds). Where nobody asks `why` no more was
-        read, reasons that take long to find may be left out."""
+        """Predict what a request reads and writes if it starts `at` (Unix seconds).
+
+        With `why` False, reasons that take long to find may be missing.
+        """
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent, and its answer `began` (Unix seconds)."""
+        """Record a sent request whose answer `began` (Unix seconds)."""
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The deepest place of the prompt whose prefix is cached and readable, of those written for at least `life`
-        seconds; None where there is none."""
+        """Deepest position whose prefix is cached and readable, written for at least `life` seconds; None if none."""
 
     def copy(self) -> Self:
-        """The same cache, independent of this one."""
+        """Return an independent copy of the cache."""
 
 
 class Nothing:
@@ -42,18 +43,17 @@ class Nothing:
     mechanism: ClassVar[Mechanism] = Mechanism()
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """Everything is fresh."""
+        """Return an outcome in which everything is fresh."""
         return CacheOutcome(prompt, at)
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
-        """Nothing stays."""
+        """Do nothing."""
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Nothing is held."""
+        """Return None: nothing is cached."""
         return None
 
     def copy(self) -> Nothing:
-        """The same."""
         return self
 
 
@@ -64,45 +64,46 @@ ENGINES: Final[dict[str, type[Engine]]] = {
     "none": Nothing,
     "slots": Slots,
 }
-"""Every engine by the name that `CacheRules.engine` has. A new one is a file in `engines` and its line here."""
+"""Engines by the name used in `CacheRules.engine`. A new one is a file in `engines` and a line here."""
 
 
 class Simulator:
-    """The caches of all providers that requests went to. Prompts of one model and scope share prefixes by their keys.
+    """Caches of all providers that requests were sent to. Prompts of one model and scope share prefixes by key.
 
-    Requests are given in the order in which they started.
+    Requests must come in the order in which they started.
     """
 
     def __init__(self, engines: dict[str, Engine] | None = None) -> None:
         self._engines: dict[str, Engine] = engines or {}
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What `prompt` would read and write if it started `at` (Unix seconds); changes nothing. Where nobody asks
-        `why` no more was read, reasons that take long to find may be left out."""
+        """Predict what `prompt` reads and writes if it starts `at` (Unix seconds); changes nothing.
+
+        With `why` False, reasons that take long to find may be missing.
+        """
         return self._engine(prompt).ask(prompt, at, why=why)
 
     def take(self, outcome: CacheOutcome, began: float | None = None) -> None:
-        """Enter an outcome as having happened; its answer `began` then (Unix seconds), None: with the request.
+        """Record an outcome whose answer `began` then (Unix seconds; None: with the request).
 
-        A request that was refused or never answered is not entered.
+        A request that was refused or never answered must not be recorded.
         """
         self._engine(outcome.prompt).take(outcome, outcome.at if began is None else began)
 
     def send(self, prompt: CachedPrompt, at: float, began: float | None = None, *, why: bool = True) -> CacheOutcome:
-        """`ask` and `take` in one."""
+        """Predict with `ask` and record with `take`."""
         engine = self._engines.get(prompt.rules.engine) or self._engine(prompt)
         outcome = engine.ask(prompt, at, why=why)
         engine.take(outcome, at if began is None else began)
         return outcome
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
-        """What of `prompt` is in the cache at `at`: the deepest node of its path with a live entry that was written for
-        at least `life` seconds (`ROOT`: none)."""
+        """Deepest cached node of `prompt` at `at`, written for at least `life` seconds (`ROOT`: none)."""
         found = self._engine(prompt).held(prompt, at, life)
         return found.node if found is not None else ROOT
 
     def copy(self) -> Simulator:
-        """The same caches, independent of these: for a what-if that goes on."""
+        """Return an independent copy, for a what-if that continues from here."""
         return Simulator({name: engine.copy() for name, engine in self._engines.items()})
 
     def _engine(self, prompt: CachedPrompt) -> Engine:

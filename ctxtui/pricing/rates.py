@@ -1,6 +1,7 @@
-"""Rates: what one token of each kind costs, from the override table or the price library (facts §2, §4, §7).
+"""Rates: the price of one token of each kind, from the override table or the price library (facts §2, §4, §7).
 
-The library is asked under every name that it may have for a model which a client spells in its own way.
+The library is queried under every name that it may use for a model, because clients spell models in their own
+way.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ctxtui.tokens.models import plain_id
 
 _MILLION: Final = 1_000_000
 READ: Final = 0.1
-"""Cache reads as a share of the input rate, where a row of ours names none (facts §2)."""
+"""Price of cache reads as a share of the input rate, for override rows that give none (facts §2)."""
 WRITE_SHORT: Final = 1.25
 """Writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
 WRITE_LONG: Final = 2.0
@@ -38,8 +39,10 @@ _TOKENS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_1
 
 
 class Rates(Struct, frozen=True, kw_only=True):
-    """USD per token of each kind, and per web search; `version` names the price table. `lacks` are the terms of the
-    call that raise the price by nobody knows how much: these rates leave them out."""
+    """USD per token of each kind, and per web search. `version` names the price table.
+
+    `lacks` names terms of the call that raise the price by an unknown amount, which these rates leave out.
+    """
 
     fresh: float
     read: float
@@ -53,7 +56,7 @@ class Rates(Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ()
 
     def written(self, usage: Usage) -> float:
-        """What the tokens that `usage` wrote to the cache cost, all lifetimes."""
+        """Cost of the cache writes in `usage`, all lifetimes."""
         return (
             usage.write_5m * self.write_5m
             + usage.write_1h * self.write_1h
@@ -62,7 +65,7 @@ class Rates(Struct, frozen=True, kw_only=True):
         )
 
     def times(self, factor: float) -> Rates:
-        """All token rates multiplied; a search costs the same on all terms."""
+        """Multiply all token rates by `factor`; a search costs the same on all terms."""
         return replace(self, **{kind: getattr(self, kind) * factor for kind in _TOKENS})
 
 
@@ -74,9 +77,9 @@ def rates(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Rates | None:
-    """The rates of `model` for a prompt of `length` input tokens, by the prices at `at` (Unix seconds; None: today's).
+    """Find the rates of `model` for a prompt of `length` input tokens at time `at` (Unix seconds; None: today's).
 
-    `provider` is the provider's id as in genai-prices (``anthropic``, ``openai``), "" to have it found by the model's
+    `provider` is the provider's id as in genai-prices (``anthropic``, ``openai``); "" finds it by the model's
     name. None where no price is known: local models, new ids.
     """
     row = table.find(model)
@@ -106,8 +109,7 @@ def _of_row(row: Override, version: str) -> Rates:
 
 
 def _on_terms(standard: Rates, terms: Terms, *, known: bool, table: PriceTable, model: str) -> Rates:
-    """`standard` on other terms by the providers' published multiples; `known`: the library has told batch and
-    speed."""
+    """Apply the providers' published multiples to `standard`. `is_library_rate`: batch and speed are already in it."""
     if terms == STANDARD:
         return standard
     fast = table.fast_times(model) if terms.fast else None
@@ -126,13 +128,13 @@ def _day(at: float | None) -> str:
     try:
         return datetime.fromtimestamp(at, UTC).date().isoformat() if at else ""
     except (ValueError, OverflowError, OSError):
-        # A recording may name a time that no calendar has; then today's price is as good as any.
+        # A recording may hold a time outside the calendar; today's price is used then.
         return ""
 
 
 def _of_library(model: str, provider: str, day: str, length: int, terms: Terms, table: PriceTable) -> Rates | None:
     for name, maker in candidates(model, provider):
-        # Rates are the same between two of a model's length steps, so one question per stretch is enough.
+        # Rates are constant between two length steps of a model, so one query per step is enough.
         steps = _steps(name, maker, day)
         if steps is None:
             continue
@@ -168,8 +170,10 @@ def _moment(day: str) -> datetime | None:
 
 @cache
 def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) -> Rates | None:
-    """As `rates`, asked of the library with prompts of `length` tokens: some models cost more per token above a
-    length, and then all of the prompt does (facts §3, §4)."""
+    """Query the library for prompts of `length` tokens; otherwise like `rates`.
+
+    Some models cost more per token above a length, and then the whole prompt does (facts §3, §4).
+    """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 
@@ -213,7 +217,7 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
 
 @cache
 def library_version() -> str:
-    """The name of the price library's table."""
+    """Name of the price library's table."""
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"
@@ -222,22 +226,23 @@ def library_version() -> str:
 LOCAL: Final = frozenset(
     "ollama lmstudio lm_studio lm-studio llamacpp llama.cpp llama-cpp llama_cpp vllm sglang mlx local".split()
 )
-"""Providers that run on one's own machine: what that costs nobody knows."""
+"""Providers that run on the user's own machine; the cost is unknown."""
 _PROXIES: Final = frozenset({"litellm_proxy", "litellm"})
-"""Prefixes that name a way to a provider and no provider."""
+"""Prefixes of proxies, which are not providers."""
 _BEDROCK: Final = re.compile(
     r"(?:^|/)(?:[a-z-]{2,6}\.)?(?:anthropic|meta|mistral|deepseek|cohere|openai|amazon|qwen|minimax|moonshot|zai)\."
 )
-"""Amazon's ids of a model, alone or at the end of a name that leads to it."""
+"""Amazon's ids of a model, alone or at the end of a longer name."""
 _SPOKEN: Final = frozenset({"anthropic", "openai"})
-"""Providers whose API others speak: a model that they do not have is priced by its maker's own rows."""
+"""Providers whose API others implement: a model that they do not have is priced by its maker's own rows."""
 
 
 def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
-    """(model, provider) pairs to ask for in turn; `provider` "" is found by the model's name. None for local ones.
+    """Yield (model, provider) pairs to look up in turn; provider "" is found by the model's name. Empty for local
+    models.
 
-    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; one of Amazon's ids
-    is Amazon's, whoever the recording says was asked.
+    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id
+    is Amazon's, whatever provider the recording names.
     """
     bare = model.partition("[")[0].strip()
     head, slash, rest = bare.partition("/")

@@ -1,4 +1,4 @@
-"""The raw features of one block: where its texts, media and tool definitions are counted (design §2)."""
+"""Raw features of one block: counts of its texts, media and tool definitions (design §2)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ctxtui.tokens.openai_overhead import tool_tokens
 
 Count = Callable[[str], int]
 
-# U+2000 to U+2BFF as UTF-8: four times as quick to find as in a text.
+# U+2000 to U+2BFF in UTF-8: searching bytes is four times as fast as searching text.
 _SYMBOLS: Final = re.compile(rb"\xe2[\x80-\xaf][\x80-\xbf](?:\xe2[\x80-\xaf][\x80-\xbf])*")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
 def features_of(block: Block, count: Count, card: ModelCard) -> Features:
-    """The raw features of `block` as the model of `card` is counted.
+    """Count the raw features of `block` for the model of `card`.
 
-    `count` gives the tokens of a text in the card's encoding; blocks of one digest give the same features for every
-    card with the same `ModelCard.counting`. What is not recorded or unreadable has none: its tokens are inferred, or
-    in the residual.
+    `count` gives the tokens of a text in the card's encoding. Blocks with the same digest have the same features
+    for all cards with the same `ModelCard.counting`. Blocks that are not recorded or unreadable have none: their
+    tokens are inferred, or in the residual.
     """
     if block.kind in (NOT_RECORDED, UNREADABLE):
         return NOTHING
@@ -67,8 +67,8 @@ def _thinking(value: Json, got: BlockContent, words: int, card: ModelCard) -> Fe
     signature = value.get("signature") if isinstance(value, Mapping) else None
     cipher = max(got.hidden, len(signature) if isinstance(signature, str) else 0)
     hidden = _beyond(cipher, card)
-    # A signature wraps the whole thinking, the visible text may be a summary of it or gone; so it is preferred, except
-    # where it was cut or masked.
+    # A signature wraps the whole thinking, while the visible text may be a summary or missing; so the signature is
+    # preferred, unless it was cut or masked.
     return Features(hidden=hidden) if hidden else Features(thinking=words)
 
 

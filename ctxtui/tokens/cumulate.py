@@ -1,4 +1,4 @@
-"""Cumulative features: what makes the composition of any context O(1) (design §2)."""
+"""Cumulative features along the tree, so that the composition of any context is O(1) (design §2)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from ctxtui.tokens.weights import Weights, tokens
 
 _UNKNOWN: Final = -(2**62)
 _MORE: Final = 4096
-"""Rows for which room is made at once."""
+"""Rows allocated at once."""
 
 
 class WholeTokens:
-    """What the compositions of `rows` come to under `weights`. A row never changes: what it comes to is kept. Several
-    threads may ask."""
+    """Whole tokens of the compositions of `rows` under `weights`. Rows never change, so each result is kept.
+    Thread-safe.
+    """
 
     def __init__(self, rows: FeatureRows, weights: Weights) -> None:
         self.rows = rows
@@ -27,7 +28,7 @@ class WholeTokens:
         self._known = array("q")
 
     def at(self, number: int) -> tuple[int, ...]:
-        """Tokens by category of the context `number`. Raises `IndexError` for one that is not there."""
+        """Tokens by category of context `number`. Raises `IndexError` if it does not exist."""
         known, rows = self._known, self.rows.rows_at(number)
         try:
             found = [known[row] for row in rows]
@@ -39,7 +40,7 @@ class WholeTokens:
         return tuple(found)
 
     def of(self, number: int, category: int) -> int:
-        """As `at`, of one category alone."""
+        """Like `at`, for a single category."""
         return self._of(self.rows.row_at(number, category))
 
     def _of(self, row: int) -> int:
@@ -47,7 +48,7 @@ class WholeTokens:
         return self._weighed(row)
 
     def _weighed(self, row: int) -> int:
-        """As `_of`, where there is room for the row."""
+        """Like `_of`, when the row is already allocated."""
         found = self._known[row]
         if found == _UNKNOWN:
             found = self._known[row] = round(tokens(self.rows.values(row), self.weights))
@@ -56,7 +57,7 @@ class WholeTokens:
     def _make_room(self, row: int) -> None:
         room = len(self._known)
         if row >= room:
-            # Two threads that make room at once make more than enough.
+            # Two threads that extend at once only allocate too much.
             self._known.extend([_UNKNOWN] * (row + _MORE - room))
 
 
@@ -67,8 +68,11 @@ _KINDS: Final = len(CATEGORIES)
 
 
 class FeatureRows:
-    """The compositions of contexts by number, from 0 (the empty one) on. They are only appended, so that one thread may
-    add while others read; `put` names another composition for a context that is there."""
+    """Compositions of contexts by number, from 0 (the empty one).
+
+    Rows are only appended, so that one thread may add while others read; `put` replaces the composition of a
+    context.
+    """
 
     def __init__(self) -> None:
         self._of: list[tuple[int, ...]] = [(0,) * _KINDS]
@@ -79,19 +83,19 @@ class FeatureRows:
         return len(self._of)
 
     def same(self, as_: int) -> None:
-        """One context more, with the composition of the context `as_`."""
+        """Append a context with the composition of context `as_`."""
         self._of.append(self._of[as_])
 
     def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
-        """One context more: that of `before` and `more`, one after another, each with its category index."""
+        """Append a context: that of `before` plus `more`, features with their category index."""
         self._of.append(self._made(before, more))
 
     def put(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
-        """As `add`, in place of the context `number`."""
+        """Like `add`, but replaces context `number`."""
         self._of[number] = self._made(before, more)
 
     def put_same(self, number: int, as_: int) -> None:
-        """As `same`, in place of the context `number`."""
+        """Like `same`, but replaces context `number`."""
         self._of[number] = self._of[as_]
 
     def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> tuple[int, ...]:
@@ -102,41 +106,41 @@ class FeatureRows:
         return tuple(made)
 
     def at(self, number: int) -> Composition:
-        """The composition of a context. Raises `IndexError` for one that is not there."""
+        """Composition of a context. Raises `IndexError` if it does not exist."""
         return tuple([self._rows[row] for row in self._of[number]])
 
     def of(self, number: int, category: int) -> Features:
-        """As `at`, of one category alone."""
+        """Like `at`, for a single category."""
         return self._rows[self._of[number][category]]
 
     def rows_at(self, number: int) -> Sequence[int]:
-        """The row of each category in a context; a row never changes."""
+        """The row of each category in a context; rows never change."""
         return self._of[number]
 
     def row_at(self, number: int, category: int) -> int:
-        """As `rows_at`, of one category alone."""
+        """Like `rows_at`, for a single category."""
         return self._of[number][category]
 
     def values(self, row: int) -> Features:
-        """The features of a row."""
+        """Features of a row."""
         return self._rows[row]
 
 
 Parts = Callable[[Node], Sequence[tuple[int, Features]]]
-"""Gives the features of a node's block by category index where rules split it, the first part of its text first;
-nothing where the whole block belongs to the node's category."""
+"""Splits a node's block into features by category index, the first part of its text first; empty if rules do not
+split it."""
 
 _THINKING: Final = INDEX["thinking"]
 _WAYS: Final = 8
-"""Weights under which whole tokens are kept: those of a few models, and of the step of learning before."""
+"""Number of weights for which whole tokens are cached: those of a few models, and of the previous learning step."""
 
 
 class _Owed:
-    """The features of headers by node. A session has few different ones: each is kept once."""
+    """Features of headers by node, each distinct one stored once: a session has few."""
 
     def __init__(self) -> None:
         self._of = array("i")
-        """By node the number of its features, from 1; 0 where nothing is owed."""
+        """By node, the number of its features from 1; 0 for none."""
         self._several: list[Features] = []
         self._numbers: dict[Features, int] = {}
 
@@ -144,12 +148,12 @@ class _Owed:
         return node < len(self._of) and self._of[node] > 0
 
     def at(self, node: int) -> Features:
-        """What is owed behind `node`."""
+        """Header features pending after `node`."""
         number = self._of[node] if node < len(self._of) else 0
         return self._several[number - 1] if number else NOTHING
 
     def put(self, node: int, features: Features) -> None:
-        """Behind `node`, `features` are owed."""
+        """Set the header features pending after `node`."""
         number = self._numbers.get(features)
         if number is None:
             self._several.append(features)
@@ -162,12 +166,13 @@ class _Owed:
 class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
-    `measure` gives the raw features of one block, `parts` shares them out among categories, `reported` holds the tokens
-    of nodes that a report tells, `alike` those of blocks by digest that are told of elsewhere: they stand in for the
-    features of the block. Counting is the slow part,
-    so it is done in slices by `advance`, which a worker thread may call while other threads read `at` for nodes below
-    `done`: entries are only appended.
-    A header's own features are booked on the first part of its message, so that composition needs no row for headers.
+    `measure` gives the raw features of one block and `parts` splits them among categories. `reported` holds
+    reported tokens by node, `alike` by digest of blocks that another session has a report for; both replace the
+    features of the block.
+
+    Counting is the slow part, so `advance` does it in slices. A worker thread may call it while other threads
+    read `at` for nodes below `done`: entries are only appended. A header's own features are added to the first
+    part of its message, so that compositions need no row for headers.
     """
 
     def __init__(
@@ -188,7 +193,7 @@ class Cumulated:
         self._rows = FeatureRows()
         self._owed = _Owed()
         self._alone: dict[str, Features] = {}
-        """The features of headers by the digest of the block, of those that no other header stands before."""
+        """Features by digest of headers that do not follow another header."""
         self._whole: dict[int, WholeTokens] = {}
 
     @property
@@ -197,11 +202,11 @@ class Cumulated:
         return len(self._rows)
 
     def counted(self, node: int) -> bool:
-        """Whether the figures of `node` are known yet."""
+        """Whether `node` is counted."""
         return node < len(self._rows)
 
     def advance(self, limit: int | None = None) -> int:
-        """Count up to `limit` further nodes (all that are there by default); returns `done`."""
+        """Count up to `limit` further nodes (default: all); returns `done`."""
         rows = self._rows
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
@@ -214,7 +219,9 @@ class Cumulated:
         return len(rows)
 
     def _more(self, node: Node) -> list[tuple[int, Features]] | None:
-        """What the block of `node` adds, with category indexes; None for a header, which counts with what follows."""
+        """Features that the block of `node` adds, with category indexes; None for a header, which counts with the
+        next block.
+        """
         owed = self._owed.at(node.parent)
         if node.block.kind == HEADER:
             known = self._alone.get(node.block.digest) if owed is NOTHING else None
@@ -233,7 +240,7 @@ class Cumulated:
         return [(category, plus(first, owed)), *others]
 
     def revise(self, first: int) -> None:
-        """Count the nodes from `first` on again: a report came that tells more of one of them."""
+        """Count the nodes from `first` again, after a report gave one of them its tokens."""
         for id_ in range(first, len(self._rows)):
             node = self._tree[id_]
             more = self._more(node)
@@ -249,25 +256,27 @@ class Cumulated:
         return self.measure(node.block) if told is None else Features(reported=told)
 
     def owed(self, node: int) -> Features:
-        """The features of the header before the block of `node`, which count with its first part."""
+        """Features of the header before the block of `node`, which count with its first part."""
         return self.outstanding(self._tree[node].parent)
 
     def outstanding(self, node: int) -> Features:
-        """The features of a header that ends the context `node`: the part that comes next will count with it."""
+        """Features of a header at the end of context `node`, which count with the next part."""
         return self._owed.at(node)
 
     def categories(self, node: int) -> tuple[int, ...]:
-        """The categories in which the block of `node` counts."""
+        """Categories in which the block of `node` counts."""
         return self._split.get(node) or (self._tree[node].category,)
 
     @property
     def split(self) -> list[int]:
-        """The nodes whose blocks rules have split, in order."""
+        """Nodes whose blocks rules have split, in order."""
         return list(self._split)
 
     def own(self, node: int) -> Features:
-        """The features of the block of `node`, with its message's header where it is the first part. Raises
-        `IndexError` while it is not counted."""
+        """Features of the block of `node`, with its message's header if it is the first part.
+
+        Raises `IndexError` while it is not counted.
+        """
         parent = self._tree[node].parent
         total = NOTHING
         for category in self.categories(node):
@@ -275,15 +284,15 @@ class Cumulated:
         return total
 
     def at(self, node: int) -> Composition:
-        """The composition of the whole context `node`. Raises `IndexError` while it is not counted."""
+        """Composition of the whole context `node`. Raises `IndexError` while it is not counted."""
         return self._rows.at(node)
 
     def of(self, node: int, category: int) -> Features:
-        """As `at`, for one category alone."""
+        """Like `at`, for a single category."""
         return self._rows.of(node, category)
 
     def whole(self, weights: Weights) -> WholeTokens:
-        """What contexts come to under `weights`, in whole tokens by category."""
+        """Whole tokens of contexts by category under `weights`."""
         found = self._whole.get(id(weights))
         if found is None or found.rows is not self._rows or found.weights is not weights:
             if len(self._whole) >= _WAYS:

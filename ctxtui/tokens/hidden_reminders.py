@@ -1,7 +1,7 @@
-"""Rhythm: text that a client adds every few answers and does not write down (Claude Code's reminder to keep a list).
+"""Predicts periodic client text that is billed but not recorded (Claude Code's todo reminder).
 
-Nothing of it is in the recording but the reports: now and then a call has about the same number of tokens more than
-its blocks explain. How many answers or parts lie between two such calls is learnt, and the next one foretold.
+Only the reports show it: now and then a call has about the same number of tokens more than its blocks explain.
+The interval between two such calls, in answers or parts, is learnt, and the next one predicted.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from typing import Final
 
 _SMALLEST: Final = 40.0
 _LARGEST: Final = 220.0
-"""Tokens of what may be such an addition."""
+"""Tokens of a plausible reminder."""
 _CLEAR: Final = 1.6
-"""Standard deviations that an error must exceed to be one."""
+"""Standard deviations that an error must exceed to count as a reminder."""
 _SURE: Final = 0.55
-"""The next one is foretold where it came more often than this."""
+"""The next one is predicted if reminders came more often than this."""
 _FADE: Final = 0.8
 _MEMORY: Final = 5
 _ENOUGH: Final = 3
 
 Steps = tuple[int, int]
-"""What a call moves the clocks by: parts of the answer before it, and answers (1)."""
+"""Clock steps of a call: parts of the answer before it, and answers (1)."""
 
 
 class Rhythm:
-    """The additions to one thread."""
+    """Reminders in one thread."""
 
     def __init__(self) -> None:
         self._since: list[int] = [0, 0]
         self._seen: tuple[dict[int, tuple[float, float]], ...] = ({}, {})
-        """By clock and steps since the last addition: how often one came, and of how many times (both fade)."""
+        """By clock and steps since the last reminder: how often one came, and out of how many times (both fade)."""
         self._sizes: list[float] = []
 
     def expected(self, steps: Steps) -> float:
-        """Tokens that are expected to be added before a call that is `steps` further; mostly 0."""
+        """Tokens expected to be added before a call that is `steps` further; mostly 0."""
         if len(self._sizes) < _ENOUGH:
             return 0.0
         size = self._size()
@@ -43,11 +43,13 @@ class Rhythm:
         return size if due > _SURE else 0.0
 
     def learn(self, steps: Steps, error: float, deviation: float) -> None:
-        """Take in that a call `steps` further had `error` tokens more than its blocks, known to `deviation`."""
+        """Learn that a call `steps` further had `error` tokens more than its blocks, with standard deviation
+        `deviation`.
+        """
         alike = 0.65 * self._size() <= error <= 1.5 * self._size() if len(self._sizes) >= _ENOUGH else True
         if alike and _SMALLEST <= error <= _LARGEST:
             if error <= _CLEAR * deviation:
-                # It may be one or not: nothing is learnt.
+                # Ambiguous: nothing is learnt.
                 self._since = [now + step for now, step in zip(self._since, steps, strict=True)]
             else:
                 self._turn(steps, came=True)

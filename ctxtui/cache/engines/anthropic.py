@@ -1,4 +1,4 @@
-"""Anthropic's prompt cache: entries only where a marker stood, found by walking back from a marker (facts §2)."""
+"""Anthropic's prompt cache: entries only at markers, looked up backwards from a marker (facts §2)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ctxtui.cache.rules import Mechanism
 from ctxtui.wire.grammar import ANTHROPIC
 
 GRACE: Final = 0.0
-"""Seconds that an entry is taken to outlive its lifetime, which is a minimum (unverified, facts §12)."""
+"""Seconds that an entry is assumed to outlive its lifetime, which is a minimum (unverified, facts §12)."""
 HIT_KEEPS_LIFE: Final = True
-"""A marker with another lifetime at a live entry renews the entry with the entry's own (unverified)."""
+"""Whether a marker with another lifetime at a live entry renews it with the entry's own lifetime (unverified)."""
 
 
 class Anthropic:
-    """The entries of every model and scope: keys differ by both."""
+    """Entries of all models and scopes; their keys differ by both."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(
         writes_at_markers=True, keeps_answers=True, minimum_by_model=True, dialect=ANTHROPIC
@@ -37,20 +37,20 @@ class Anthropic:
     def __init__(self, entries: dict[bytes, Entry] | None = None) -> None:
         self.entries: dict[bytes, Entry] = entries or {}
         self._last = max((until for until, _, _ in self.entries.values()), default=0.0)
-        """When nothing lives any more (Unix seconds)."""
+        """Time when the last entry expires (Unix seconds)."""
         self._ends: dict[float, float] = {}
-        """The same of entries that were written for so many seconds."""
+        """The same by lifetime in seconds."""
         for until, _, life in self.entries.values():
             self._ends[life] = max(until, self._ends.get(life, 0.0))
 
     def copy(self) -> Anthropic:
-        """A cache of its own with the same entries."""
+        """Return an independent cache with the same entries."""
         other = Anthropic()
         other.entries, other._last, other._ends = dict(self.entries), self._last, dict(self._ends)
         return other
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read and write now; changes nothing."""
+        """Predict what a request reads and writes now; changes nothing."""
         rules, _, marks, tokens, total, _, _ = prompt
         if not marks:
             return CacheOutcome(prompt, at, reasons=(Reason(NO_MARKER),))
@@ -82,8 +82,11 @@ class Anthropic:
     def _hit(
         self, marks: tuple[CacheMark, ...], at: float, lookback: int, noted: list[Reason], why: bool
     ) -> PrefixEnd | None:
-        """The deepest place that may be read; what was in the way of a deeper one is noted: what lies beyond all
-        windows only where it is asked `why`, for that means going through the whole prompt."""
+        """Find the deepest readable position, and note the reasons why a deeper one is not readable.
+
+        Entries outside all lookback windows are noted only with `why`, because that takes a pass over the whole
+        prompt.
+        """
         entries = self.entries
         last = marks[-1]
         for mark in reversed(marks):
@@ -111,11 +114,11 @@ class Anthropic:
     def _beyond(
         self, marks: tuple[CacheMark, ...], hit: PrefixEnd | None, at: float, lookback: int, noted: list[Reason]
     ) -> None:
-        """Note the deepest live entry that no marker's window reaches."""
+        """Note the deepest live entry that is outside every marker's lookback window."""
         last = marks[-1].spot
         if at > self._last + GRACE:
             return
-        # The newest first: where anything lives, it is most likely one of those.
+        # The newest first: they are the most likely to be live.
         newest = reversed(self.entries.values())
         if not any(ready <= at <= until + GRACE for until, ready, _ in newest):
             return
@@ -128,8 +131,8 @@ class Anthropic:
                 return
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The deepest place of a live entry on the prompt's path, of those with at least that lifetime."""
-        # Where none of them lives anywhere, the path need not be gone through.
+        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds; None if none."""
+        # Skip the path if no such entry is live at all.
         if not any(lasts >= life and at <= end + GRACE for lasts, end in self._ends.items()):
             return None
         entries = self.entries
@@ -144,10 +147,10 @@ class Anthropic:
         return entry is not None and entry[1] <= at <= entry[0] + GRACE
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent and its answer `began` (Unix seconds): from then on others can read what it wrote.
+        """Record a sent request whose answer `began` (Unix seconds): its entries are readable from then on.
 
-        Where the request had a marker, each result of a tool that the provider ran in the answer is an entry too, for
-        the shortest lifetime.
+        If the request had a marker, each result of a server-side tool in the answer is an entry too, for the
+        shortest lifetime.
         """
         entries, at = self.entries, outcome.at
         if at > self._last:

@@ -1,4 +1,4 @@
-"""Caches without markers: the longest prefix seen lately, counted in steps (OpenAI before 5.6, DeepSeek, vLLM)."""
+"""Caches without markers: the longest recent prefix, in steps (OpenAI before 5.6, DeepSeek, vLLM)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.cache.rules import Mechanism
 
 
 class Automatic:
-    """Every prefix of every request, for as long as it is used now and then."""
+    """Every prefix of every request, until it is no longer used."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(keeps_every_prefix=True)
 
@@ -21,11 +21,11 @@ class Automatic:
         self.trail = trail or PrefixHistory()
 
     def copy(self) -> Automatic:
-        """A cache of its own with the same prefixes."""
+        """Return an independent cache with the same prefixes."""
         return Automatic(self.trail.copy())
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read now; changes nothing."""
+        """Predict what a request reads now; changes nothing."""
         rules = prompt.rules
         hit = self.trail.deepest(prompt.last, self._holds(at, rules.retention))
         common = prompt.tokens(hit.node) if hit else 0
@@ -34,12 +34,12 @@ class Automatic:
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The longest prefix that is cached; every shorter one is with it."""
+        """Longest cached prefix, which includes every shorter one; None if none."""
         retention = prompt.rules.retention
         return self.trail.deepest(prompt.last, self._holds(at, retention)) if retention >= life else None
 
     def _holds(self, at: float, retention: float, began: bool = True) -> Callable[[int, int], bool]:
-        """Whether some request with a prefix was sent lately (and its answer has begun)."""
+        """Return a test whether a request with a prefix was sent recently (and its answer has begun)."""
         uses = self.trail.uses
 
         def lately(use: Use) -> bool:
@@ -64,9 +64,9 @@ class Automatic:
         return (Reason(EXPIRED, known, at - max(use.at for use in uses) - prompt.rules.retention),)
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent and its answer `began` (Unix seconds)."""
+        """Record a sent request whose answer `began` (Unix seconds)."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
-        # A prefix that cannot be read yet is the same prefix all the same.
+        # A prefix that is not readable yet still counts as the same prefix.
         shared = self.trail.deepest(last, self._holds(outcome.at, prompt.rules.retention, began=False))
         self.trail.enter(last, shared, outcome.at, began)

@@ -1,4 +1,4 @@
-"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or implied by message ends (facts §4)."""
+"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or at message ends (facts §4)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ctxtui.cache.prompt import CachedPrompt, CacheMark
 from ctxtui.cache.rules import Mechanism
 
 ENDS_LOOKED_UP: Final = 21
-"""Implicit breakpoints that are looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
-the SDK names the latest 80 breakpoints of any kind, which `Rules.lookback` is)."""
+"""Number of implicit breakpoints looked up: the latest and 20 earlier ends of eligible messages (the guide's figure;
+the SDK names the latest 80 breakpoints of any kind, which `CacheRules.lookback` is)."""
 _RESULTS: Final = frozenset({"tool", "function"})
 _FIRST: Final = frozenset({"system", "developer", ""})
 _EXPLICIT: Final = b"explicit"
@@ -25,7 +25,7 @@ class _Candidate(NamedTuple):
 
 
 class Breakpoints:
-    """The entries of every model and scope."""
+    """Entries of all models and scopes."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(takes_breakpoints=True, minimum_by_model=True)
 
@@ -33,11 +33,11 @@ class Breakpoints:
         self.entries: dict[bytes, Entry] = entries or {}
 
     def copy(self) -> Breakpoints:
-        """A cache of its own with the same entries."""
+        """Return an independent cache with the same entries."""
         return Breakpoints(dict(self.entries))
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read and write now; changes nothing."""
+        """Predict what a request reads and writes now; changes nothing."""
         rules = prompt.rules
         marked = [_Candidate(mark.spot, mark.spot.key + _EXPLICIT, mark.life) for mark in prompt.marks]
         life = rules.seconds(rules.life)
@@ -78,7 +78,7 @@ class Breakpoints:
         return None, noted or [Reason(NEVER)]
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The deepest place of a live entry on the prompt's path, of those with at least that lifetime."""
+        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds; None if none."""
         for spot in prompt.last.back():
             keys = [spot.key + _EXPLICIT, *([] if prompt.explicit else [spot.ended])]
             entries = (e for key in keys if (e := self.entries.get(key)))
@@ -91,7 +91,7 @@ class Breakpoints:
         return entry is not None and entry[1] <= at <= entry[0]
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent and its answer `began` (Unix seconds)."""
+        """Record a sent request whose answer `began` (Unix seconds)."""
         entries, at = self.entries, outcome.at
         for key in outcome.renewed:
             until, ready, life = entries[key]
@@ -103,8 +103,10 @@ class Breakpoints:
 
 
 def ends(last: PrefixEnd) -> Iterator[PrefixEnd]:
-    """The places of implicit breakpoints, the latest first: ends of user messages, of runs of tool outputs, and of the
-    initial developer block."""
+    """Yield the positions of implicit breakpoints, the latest first.
+
+    These are the ends of user messages, of runs of tool outputs, and of the initial developer block.
+    """
     found = 0
     after: PrefixEnd | None = None
     for spot in last.back():

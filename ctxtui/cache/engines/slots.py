@@ -1,4 +1,4 @@
-"""llama.cpp: each slot holds one prompt with its answer; a request reads what it has in common with one (facts §5)."""
+"""llama.cpp: each slot holds one prompt with its answer; a request reads its common prefix with one (facts §5)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import Mechanism
 
 SIMILAR: Final = 0.1
-"""Share of a prompt that a slot must hold to be chosen for it; else the slot unused for longest is (the server's
-default, from its README)."""
+"""Share of a prompt that a slot must hold to be chosen for it; otherwise the least recently used slot is (the
+server's default, from its README)."""
 _FREE: Final = -1
 
 
 class Slots:
-    """What the slots hold: numbers of requests on the trail, the slot used last at the end."""
+    """The server's slots: numbers of requests in the history, the most recently used slot last."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
@@ -26,21 +26,21 @@ class Slots:
         self.slots = slots
 
     def copy(self) -> Slots:
-        """A server of its own in the same state."""
+        """Return an independent server in the same state."""
         return Slots(self.trail.copy(), self.slots)
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """What a request would read now; changes nothing."""
+        """Predict what a request reads now; changes nothing."""
         _, hit = self._chosen(prompt)
         read = prompt.rules.counted(prompt.tokens(hit.node), prompt.total) if hit else 0
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """The longest prefix in the slot that would take the prompt; it lives until the slot is used otherwise."""
+        """Longest prefix in the slot that would take the prompt; kept until the slot is used otherwise."""
         return self._chosen(prompt)[1]
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
-        """The request was sent: its slot now holds it, and its answer where that is known."""
+        """Record a sent request: its slot now holds it, with its answer if known."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
         chosen, hit = self._chosen(prompt)
@@ -48,7 +48,7 @@ class Slots:
         self.slots = (*rest, self.trail.enter(last, hit, outcome.at, began))
 
     def _chosen(self, prompt: CachedPrompt) -> tuple[int, PrefixEnd | None]:
-        """The slot that takes `prompt` (`_FREE`: an empty one), and the longest prefix that it holds."""
+        """Choose the slot for `prompt` (`_FREE`: an empty one) and the longest prefix that it holds."""
         best = self._held(prompt, self.slots)
         if best is not None and prompt.tokens(best.node) > SIMILAR * prompt.total:
             owner = self.trail.owner(best)
