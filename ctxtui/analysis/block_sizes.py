@@ -9,7 +9,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import THINKING, Context
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 
 
 class BlockSizes:
@@ -48,7 +48,7 @@ class BlockSizes:
             return 0
         found = self._known.get(block.digest)
         if found is None:
-            found = self._known[block.digest] = round(tokens(self._measure(block), self._weights))
+            found = self._known[block.digest] = round(weigh(self._measure(block), self._weights))
         return found
 
     @property

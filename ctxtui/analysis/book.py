@@ -21,7 +21,7 @@ from ctxtui.core.tree import ROOT, Node
 from ctxtui.tokens.cumulate import Cumulated, Parts, WholeTokens
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import Counting, ModelCard, ModelTable
-from ctxtui.tokens.weights import Weights, is_exact, slack
+from ctxtui.tokens.weights import Weights, half_interval, is_exact
 
 _THINKING: Final = INDEX["thinking"]
 
@@ -259,7 +259,7 @@ class Book:
         without any estimate in it."""
         own = self.cumulated(model).own(node)
         weights = self.weights(model)
-        return None if is_exact(own, weights) else slack(own, weights)
+        return None if is_exact(own, weights) else half_interval(own, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
         """Half of the 90 % interval of the whole context `head`, as a share of its tokens; None where every block is

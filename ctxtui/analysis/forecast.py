@@ -20,12 +20,12 @@ from ctxtui.analysis.lineage import Lineage, LineageStep
 from ctxtui.analysis.read.reported_thinking import Carried
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
-from ctxtui.tokens.calibrate import Calibration, Errors, Tokenizer, tokenizer
+from ctxtui.tokens.calibrate import Calibration, Errors, TokenizerKey, tokenizer_key
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.hidden_reminders import Rhythm
+from ctxtui.tokens.hidden_reminders import ReminderPredictor
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import Weights, prior
+from ctxtui.tokens.weights import Weights, prior_weights
 
 _FLOOR_FINAL: Final = 0.5
 """A final output count is believed above this share of what the visible answer comes to ..."""
@@ -81,14 +81,14 @@ class Forecaster:
         self._session = session
         self._cumulated = cumulated
         self._card = card
-        self._calibrations: dict[Tokenizer, Calibration] = {}
-        self._wholes: dict[Tokenizer, Calibration] = {}
+        self._calibrations: dict[TokenizerKey, Calibration] = {}
+        self._wholes: dict[TokenizerKey, Calibration] = {}
         # The same by model: what a card says need not be looked at again for each call.
         self._by_model: dict[str, Calibration] = {}
         self._wholes_by_model: dict[str, Calibration] = {}
         self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
-        self._rhythms = defaultdict[str, Rhythm](Rhythm)
+        self._rhythms = defaultdict[str, ReminderPredictor](ReminderPredictor)
         self._carried = defaultdict[str, Carried](Carried)
 
     @property
@@ -107,7 +107,7 @@ class Forecaster:
         found = self._by_model.get(model)
         if found is None:
             card = self._card(model)
-            known = self._calibrations.setdefault(tokenizer(card), Calibration(card))
+            known = self._calibrations.setdefault(tokenizer_key(card), Calibration(card))
             found = self._by_model.setdefault(model, known)
         return found
 
@@ -133,7 +133,7 @@ class Forecaster:
         found = self._wholes_by_model.get(model)
         if found is None:
             card = self._card(model)
-            known = self._wholes.setdefault(tokenizer(card), Calibration(card, whole=True))
+            known = self._wholes.setdefault(tokenizer_key(card), Calibration(card, whole=True))
             found = self._wholes_by_model.setdefault(model, known)
         return found
 
@@ -371,7 +371,7 @@ class Learning:
 
     def weights(self, model: str) -> Weights:
         """The weights of `model` as they were given out last."""
-        return self._weights.get(model) or prior(self._card(model))
+        return self._weights.get(model) or prior_weights(self._card(model))
 
     def _counted(self, id_: str) -> bool:
         call = self._session.calls[id_]

@@ -14,7 +14,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, minus, plus, together
+from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
@@ -184,7 +184,7 @@ def _asks(node: Node) -> bool:
 def _total(parts: Sequence[Features]) -> Features:
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
-    return reduce(plus, parts) if len(parts) < _FEW else together(parts)
+    return reduce(plus, parts) if len(parts) < _FEW else sum_features(parts)
 
 
 def _size(features: Features) -> float:

@@ -19,7 +19,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
 
@@ -117,7 +117,7 @@ class ReportedWeights(Struct, frozen=True):
 
     def __call__(self, features: Features) -> float:
         """Tokens of `features`."""
-        return tokens(features, self.weights) * self.share
+        return weigh(features, self.weights) * self.share
 
 
 def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
@@ -132,7 +132,7 @@ def as_reported(book: Book, model: str, head: int, found: NextRequest) -> Weigh:
     start = tree[head].turn_start
     if book.card(model).strips_thinking and start != ROOT:
         seen = minus(seen, counts.of(tree[start].parent, INDEX["thinking"]))
-    counted, told = tokens(seen, weights), found.prompt.total
+    counted, told = weigh(seen, weights), found.prompt.total
     gone = book.contexts.at(head)
     if gone:
         counted -= sum(book.contexts.tokens(model, head, gone))

@@ -10,7 +10,7 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.cache.outcome import CacheOutcome
 
 
-class Worth(Struct, kw_only=True):
+class MarkerValue(Struct, kw_only=True):
     """One entry, written at call `call` (from 0) after tree node `node` for `life` seconds.
 
     `written` are the tokens that it added to the cached prefix, `reads` counts the calls that read up to it or
@@ -32,36 +32,36 @@ class Worth(Struct, kw_only=True):
         return self.gain > 0
 
 
-def worth(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[Worth]:
+def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[MarkerValue]:
     """Evaluate every entry that the calls wrote, in order.
 
     `outcomes` are the simulator's, one for each call in turn, `prices` the token rates of each.
     """
-    found: list[Worth] = []
-    live: dict[bytes, Worth] = {}
+    values: list[MarkerValue] = []
+    live: dict[bytes, MarkerValue] = {}
     for number, (outcome, rates) in enumerate(zip(outcomes, prices, strict=True)):
-        _read(outcome, live, rates)
+        _credit_reads(outcome, live, rates)
         before, entered = outcome.read, dict(outcome.entered)
-        for mark in outcome.prompt.marks:
-            if mark.spot.key not in entered:
+        for marker in outcome.prompt.marks:
+            if marker.spot.key not in entered:
                 continue
-            length = min(outcome.prompt.tokens(mark.spot.node), outcome.total)
-            made = Worth(call=number, node=mark.spot.node, life=mark.life, written=max(0, length - before))
-            made.gain = -(rates.writes.get(mark.life, rates.fresh) - rates.fresh) * made.written
-            live[mark.spot.key] = made
-            found.append(made)
+            length = min(outcome.prompt.tokens(marker.spot.node), outcome.total)
+            value = MarkerValue(call=number, node=marker.spot.node, life=marker.life, written=max(0, length - before))
+            value.gain = -(rates.writes.get(marker.life, rates.fresh) - rates.fresh) * value.written
+            live[marker.spot.key] = value
+            values.append(value)
             before = max(before, length)
-    return found
+    return values
 
 
-def _read(outcome: CacheOutcome, live: dict[bytes, Worth], rates: MarkerRates) -> None:
+def _credit_reads(outcome: CacheOutcome, live: dict[bytes, MarkerValue], rates: MarkerRates) -> None:
     """Credit the tokens that a call read to the entries that hold them, each for the part that it wrote."""
-    spot = outcome.hit
-    if spot is None or not outcome.read:
+    hit = outcome.hit
+    if hit is None or not outcome.read:
         return
     left = outcome.read
-    for place in spot.back():
-        entry = live.get(place.key)
+    for position in hit.back():
+        entry = live.get(position.key)
         if entry is not None and left > 0:
             tokens = min(entry.written, left)
             entry.reads += 1

@@ -43,12 +43,12 @@ class Markers(NamedTuple):
     explicit: bool = False
 
 
-def markers(request: Request, rules: CacheRules) -> Markers:
+def read_markers(request: Request, rules: CacheRules) -> Markers:
     """Read the markers of `request`, including the automatic one (facts §2, §4)."""
-    return markers_on(request.items, request, rules)
+    return read_markers_on(request.items, request, rules)
 
 
-def markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
+def read_markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
     """Like `markers`, for a request whose blocks are given as `items`."""
     if request.skeleton.dialect == ANTHROPIC:
         return _anthropic(items, request, rules)
@@ -56,24 +56,24 @@ def markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Ma
 
 
 def _anthropic(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
-    found: list[BlockMarker] = []
+    valid: list[BlockMarker] = []
     refusals: list[MarkerRefusal] = []
     every = [marker for marker in request.markers if marker.key == "cache_control"]
     for marker in every:
-        problem = _refused(items, marker, rules)
+        problem = _find_refusal(items, marker, rules)
         if problem:
             refusals.append(MarkerRefusal(problem, marker.item))
         else:
-            found.append(BlockMarker(marker.item, rules.seconds(_life(marker.value))))
+            valid.append(BlockMarker(marker.item, rules.seconds(_ttl(marker.value))))
     count = len(every)
     control = request.params.get("cache_control")
     if control is not None:
-        count = _automatic(items, control, rules, found, refusals, count)
+        count = _automatic(items, control, rules, valid, refusals, count)
     if count > rules.markers > 0:
         refusals.append(
             MarkerRefusal(f"A maximum of {rules.markers} blocks with cache_control may be provided. Found {count}.")
         )
-    for before, after in pairwise(found):
+    for before, after in pairwise(valid):
         if after.life > before.life:
             refusals.append(
                 MarkerRefusal(
@@ -83,14 +83,14 @@ def _anthropic(items: Sequence[Item], request: Request, rules: CacheRules) -> Ma
                 )
             )
             break
-    return Markers(tuple(found), tuple(refusals))
+    return Markers(tuple(valid), tuple(refusals))
 
 
 def _automatic(
     items: Sequence[Item],
     control: Json,
     rules: CacheRules,
-    found: list[BlockMarker],
+    valid: list[BlockMarker],
     refusals: list[MarkerRefusal],
     count: int,
 ) -> int:
@@ -98,17 +98,17 @@ def _automatic(
 
     Returns the number of markers. A block that already has a marker of the same lifetime gets no other.
     """
-    problem = _wrong(control, rules)
+    problem = _check_control(control, rules)
     if problem:
         refusals.append(MarkerRefusal(problem))
         return count
-    last = next((n for n in range(len(items) - 1, -1, -1) if markable(items[n])), None)
+    last = next((n for n in range(len(items) - 1, -1, -1) if is_markable(items[n])), None)
     if last is None:
         return count
-    life = rules.seconds(_life(control))
-    there = next((mark for mark in found if mark.item == last), None)
+    life = rules.seconds(_ttl(control))
+    there = next((mark for mark in valid if mark.item == last), None)
     if there is None:
-        found.append(BlockMarker(last, life, 1))
+        valid.append(BlockMarker(last, life, 1))
         return count + 1
     if there.life != life:
         refusals.append(
@@ -119,23 +119,23 @@ def _automatic(
     return count
 
 
-def markable(item: Item) -> bool:
+def is_markable(item: Item) -> bool:
     """Whether a block may have a marker: not thinking, a header or an empty text (facts §2)."""
     if item.block.kind in _UNMARKED:
         return False
     return item.block.kind != "text" or bool(read(item.block).text)
 
 
-def _refused(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
+def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
     item = items[marker.item]
     if marker.inner < 0 and item.block.kind == "text" and not read(item.block).text:
         return "cache_control cannot be set for empty text blocks"
-    if marker.inner < 0 and not markable(item):
+    if marker.inner < 0 and not is_markable(item):
         return "cache_control: Extra inputs are not permitted"
-    return _wrong(marker.value, rules)
+    return _check_control(marker.value, rules)
 
 
-def _wrong(control: Json, rules: CacheRules) -> str:
+def _check_control(control: Json, rules: CacheRules) -> str:
     if not isinstance(control, Mapping) or control.get("type") != "ephemeral":
         return "cache_control.type: Input should be 'ephemeral'"
     if control.get("ttl") is not None and control["ttl"] not in rules.lives:
@@ -143,7 +143,7 @@ def _wrong(control: Json, rules: CacheRules) -> str:
     return ""
 
 
-def _life(control: Json) -> str:
+def _ttl(control: Json) -> str:
     life = control.get("ttl") if isinstance(control, Mapping) else None
     return life if isinstance(life, str) else ""
 
@@ -153,8 +153,8 @@ def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Marke
         return Markers((), ())
     options = request.params.get("prompt_cache_options")
     explicit = isinstance(options, Mapping) and options.get("mode") == "explicit"
-    asked = _life(options)
-    found: list[BlockMarker] = []
+    ttl = _ttl(options)
+    valid: list[BlockMarker] = []
     refusals: list[MarkerRefusal] = []
     for marker in request.markers:
         if marker.key != "prompt_cache_breakpoint":
@@ -163,5 +163,5 @@ def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Marke
         if item.place.role == "assistant" or item.block.kind in _ANSWERS:
             refusals.append(MarkerRefusal("prompt_cache_breakpoint is not allowed on assistant output", marker.item))
         else:
-            found.append(BlockMarker(marker.item, rules.seconds(_life(marker.value) or asked)))
-    return Markers(tuple(found), tuple(refusals), explicit)
+            valid.append(BlockMarker(marker.item, rules.seconds(_ttl(marker.value) or ttl)))
+    return Markers(tuple(valid), tuple(refusals), explicit)

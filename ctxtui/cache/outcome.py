@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.cache.prefix_key import PrefixEnd
-from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.core.usage import Usage
 
 NO_MARKER: Final = "no marker"
@@ -82,9 +82,9 @@ class CacheOutcome(NamedTuple):
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []
         for life, tokens in self.writes:
-            taken = min(left, tokens)
-            left -= taken
-            writes.append((life, tokens - taken))
+            moved = min(left, tokens)
+            left -= moved
+            writes.append((life, tokens - moved))
         return self._replace(read=self.read + more, writes=tuple(writes)) if more else self
 
     def usage(self, output: int = 0) -> Usage:
@@ -93,11 +93,11 @@ class CacheOutcome(NamedTuple):
         for life, tokens in self.writes:
             name = _LIVES.get(life, "write_5m")
             written[name] = written.get(name, 0) + tokens
-        made = Usage(fresh=self.fresh, cache_read=self.read, output=output)
-        return replace(made, **written) if written else made
+        usage = Usage(fresh=self.fresh, cache_read=self.read, output=output)
+        return replace(usage, **written) if written else usage
 
 
-def split(read: int, new: Sequence[tuple[CacheMark, int]]) -> tuple[tuple[float, int], ...]:
+def split_writes(read: int, new: Sequence[tuple[CacheMarker, int]]) -> tuple[tuple[float, int], ...]:
     """Split the writes of a request that read `read` tokens by lifetime in seconds, the longest first.
 
     `new` are the markers after the hit in prompt order, each with the tokens of its prefix. Up to the last marker
@@ -106,13 +106,13 @@ def split(read: int, new: Sequence[tuple[CacheMark, int]]) -> tuple[tuple[float,
     """
     if len(new) == 1:
         return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()
-    found: list[tuple[float, int]] = []
+    writes: list[tuple[float, int]] = []
     done = read
     while new:
         life = max(mark.life for mark, _ in new)
         last = max(n for n, (mark, _) in enumerate(new) if mark.life == life)
         if new[last][1] > done:
-            found.append((life, new[last][1] - done))
+            writes.append((life, new[last][1] - done))
             done = new[last][1]
         new = new[last + 1 :]
-    return tuple(found)
+    return tuple(writes)

@@ -31,30 +31,30 @@ class PrefixHistory:
     def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:
         """Longest recorded prefix of the prompt ending at `last` that passes `holds` (owner, number)."""
         owners = self._owners
-        for spot in last.back():
-            owner = owners.get(spot.key)
+        for position in last.back():
+            owner = owners.get(position.key)
             if owner is not None and holds(*owner):
-                return spot
+                return position
         return None
 
     def known(self, last: PrefixEnd) -> PrefixEnd | None:
         """Longest prefix that any request ever had."""
-        return next((spot for spot in last.back() if spot.key in self._owners), None)
+        return next((position for position in last.back() if position.key in self._owners), None)
 
-    def owner(self, spot: PrefixEnd) -> tuple[int, int]:
+    def owner(self, position: PrefixEnd) -> tuple[int, int]:
         """The request that owns the prefix at `spot`, and its position there."""
-        return self._owners[spot.key]
+        return self._owners[position.key]
 
     def enter(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
         """Add a request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
-        me = len(self.uses)
+        number = len(self.uses)
         parent = self._owners[hit.key][0] if hit else -1
         self.uses.append(Use(parent, hit.number if hit else 0, at, ready))
-        for spot in last.back():
-            if hit is not None and spot.number <= hit.number:
+        for position in last.back():
+            if hit is not None and position.number <= hit.number:
                 break
-            self._owners[spot.key] = (me, spot.number)
-        return me
+            self._owners[position.key] = (number, position.number)
+        return number
 
     def has(self, use: int, owner: int, number: int) -> bool:
         """Whether request `use` has the prefix that ends at position `number` of request `owner`."""

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.cache.prefix_seed import KEY_BYTES, Seed, mixed
+from ctxtui.cache.prefix_salt import KEY_BYTES, PrefixSalt, mix
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block, Place
 from ctxtui.core.category import INDEX
@@ -39,26 +39,26 @@ _CITED: Final = b'"citations":{"enabled":true'
 _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
 
-class StretchFacts(NamedTuple):
+class ContentFacts(NamedTuple):
     """Content of a prompt up to a node: images, documents with citations, and a digest of its web tools."""
 
     images: bool = False
     citations: bool = False
     web: bytes = b""
 
-    def salted(self, seed: Seed) -> Seed:
+    def salted(self, salt: PrefixSalt) -> PrefixSalt:
         """Salt of a request with these blocks: a toggle invalidates the cache from its section on (facts §2)."""
         if self == NOTHING:
-            return seed
-        system, messages = seed.system, seed.messages
+            return salt
+        system, messages = salt.system, salt.messages
         if self.citations or self.web:
-            system = mixed(system, b"citations" if self.citations else b"", self.web)
+            system = mix(system, b"citations" if self.citations else b"", self.web)
         if self.images:
-            messages = mixed(messages, b"images")
-        return seed._replace(system=system, messages=messages)
+            messages = mix(messages, b"images")
+        return salt._replace(system=system, messages=messages)
 
 
-NOTHING: Final = StretchFacts()
+NOTHING: Final = ContentFacts()
 
 
 class PromptFacts:
@@ -66,47 +66,47 @@ class PromptFacts:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._facts: dict[int, StretchFacts] = {ROOT: NOTHING}
+        self._facts: dict[int, ContentFacts] = {ROOT: NOTHING}
         self._asked: dict[int, int] = {ROOT: ROOT}
 
-    def facts(self, head: int) -> StretchFacts:
+    def facts(self, head: int) -> ContentFacts:
         """Facts of the context `head`."""
-        known = self._facts
-        found, node = known.get(head), head
-        if found is not None:
-            return found
+        computed = self._facts
+        facts, node = computed.get(head), head
+        if facts is not None:
+            return facts
         tree = self._tree
-        telling: list[Node] = []
-        while found is None:
+        special: list[Node] = []
+        while facts is None:
             here = tree[node]
             if here.block.kind not in _PLAIN:
-                telling.append(here)
+                special.append(here)
             node = here.parent
-            found = known.get(node)
-        for here in reversed(telling):
-            found = _with(found, here)
-        known[head] = found
-        return found
+            facts = computed.get(node)
+        for here in reversed(special):
+            facts = _add_node(facts, here)
+        computed[head] = facts
+        return facts
 
     def asked(self, head: int) -> int:
         """Node of the last message from a person in the context `head` (`ROOT`: none)."""
-        known = self._asked
-        if head not in known:
-            for node in self._tree.unknown(head, known):
-                known[node.id] = node.id if speaks(node) else known[node.parent]
-        return known[head]
+        computed = self._asked
+        if head not in computed:
+            for node in self._tree.unknown(head, computed):
+                computed[node.id] = node.id if is_from_person(node) else computed[node.parent]
+        return computed[head]
 
 
-def facts_of(line: Iterable[Node]) -> StretchFacts:
+def gather_facts(line: Iterable[Node]) -> ContentFacts:
     """Facts of the prompt whose blocks are `line`."""
     facts = NOTHING
     for node in line:
         if node.block.kind not in _PLAIN:
-            facts = _with(facts, node)
+            facts = _add_node(facts, node)
     return facts
 
 
-def speaks(node: Node) -> bool:
+def is_from_person(node: Node) -> bool:
     """Whether `node` is text from a person, even next to a tool result.
 
     Such text opens no turn, but ends the thinking before it.
@@ -116,7 +116,7 @@ def speaks(node: Node) -> bool:
     return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
-def outside(block: Block) -> bool:
+def is_uncached_tool(block: Block) -> bool:
     """Whether a tool definition is outside the cached tools.
 
     Toggling web search or fetch keeps the tools and invalidates what follows (facts §2).
@@ -124,23 +124,23 @@ def outside(block: Block) -> bool:
     return block.kind == "tool" and any(kind in block.body for kind in _WEB)
 
 
-def billing(block: Block) -> bool:
+def is_billing_line(block: Block) -> bool:
     """Whether a system text is the billing line, which is outside the cached prefix."""
     return not BILLING_LINE_COUNTS and block.kind == "text" and _BILLING in block.body[:120]
 
 
-def _with(facts: StretchFacts, node: Node) -> StretchFacts:
+def _add_node(facts: ContentFacts, node: Node) -> ContentFacts:
     block = node.block
     if node.place.section == "tools":
-        return facts._replace(web=mixed(facts.web, block.digest.encode())) if outside(block) else facts
-    if IMAGES_TOGGLE and not facts.images and _shows(node):
+        return facts._replace(web=mix(facts.web, block.digest.encode())) if is_uncached_tool(block) else facts
+    if IMAGES_TOGGLE and not facts.images and _shows_image(node):
         facts = facts._replace(images=True)
     if block.kind == "document" and not facts.citations and _CITED in block.body:
         facts = facts._replace(citations=True)
     return facts
 
 
-def _shows(node: Node) -> bool:
+def _shows_image(node: Node) -> bool:
     if node.category != _RESULT:
         return node.block.kind == "image"
     body = node.block.body
@@ -156,18 +156,18 @@ UNREAD: Final = frozenset({"id", "status", "content"})
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 _SPELLINGS: Final = ("string", "list", "object")
 _THINKING: Final = INDEX["thinking"]
-_Told = tuple[Callable[[], blake2s], str, str]
+_PlaceHash = tuple[Callable[[], blake2s], str, str]
 """The parts of a block's key that come from its place: a hash of section and role to copy, the section and the role.
 They are passed as parameters of the hash, so that a key and a digest take one round of BLAKE2s; copying is faster
 than making a new hash."""
 
 
-def _told(section: str, role: str) -> _Told:
+def _place_hash(section: str, role: str) -> _PlaceHash:
     named = blake2b(f"{section}\0{role}\0".encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
     return blake2s(digest_size=KEY_BYTES, salt=named[:8], person=named[8:]).copy, section, role
 
 
-_NOWHERE: Final = _told("", "")
+_NOWHERE: Final = _place_hash("", "")
 
 
 class PrefixEnd(Struct, eq=False):
@@ -193,67 +193,67 @@ class PrefixEnd(Struct, eq=False):
     @property
     def ended(self) -> bytes:
         """Key of this prefix with its message ended here (OpenAI's implicit breakpoints, facts §4)."""
-        return mixed(self.key, b"message ends")
+        return mix(self.key, b"message ends")
 
     def back(self) -> Iterator[PrefixEnd]:
         """Yield this position and all before it, the nearest first, without the very start."""
-        spot = self
-        while spot.before is not None:
-            yield spot
-            spot = spot.before
+        position = self
+        while position.before is not None:
+            yield position
+            position = position.before
 
 
 class PrefixKeys:
     """Positions along one tree under one salt. With `strips`, thinking before a person's last message is absent."""
 
-    def __init__(self, tree: Tree, seed: Seed, facts: PromptFacts, strips: bool) -> None:
+    def __init__(self, tree: Tree, salt: PrefixSalt, facts: PromptFacts, strips: bool) -> None:
         self._tree = tree
-        self._seed = seed
+        self._seed = salt
         self._facts = facts
         self._strips = strips
-        self._bounded = seed.dialect != ANTHROPIC
-        self._usual = _USUAL if seed.dialect != RESPONSES else _USUAL & MESSAGE_PARTS
-        self._places: dict[Place, _Told] = {}
-        front = PrefixEnd(seed.tools, None, ROOT, 0)
+        self._bounded = salt.dialect != ANTHROPIC
+        self._usual = _USUAL if salt.dialect != RESPONSES else _USUAL & MESSAGE_PARTS
+        self._places: dict[Place, _PlaceHash] = {}
+        front = PrefixEnd(salt.tools, None, ROOT, 0)
         self._current: dict[int, PrefixEnd] = {ROOT: front}
         self._earlier: dict[int, PrefixEnd] = {ROOT: front} if strips else self._current
 
     def spot(self, node: int, head: int) -> PrefixEnd:
         """Position at `node` in the request whose context is `head`, or the nearest before it."""
-        known = self._current
+        positions = self._current
         if self._strips and node < self._facts.asked(head):
-            known = self._earlier
-        return known.get(node) or self._extend(known, node)
+            positions = self._earlier
+        return positions.get(node) or self._extend(positions, node)
 
-    def along(self, line: Sequence[Node], asked: int) -> dict[int, PrefixEnd]:
+    def along(self, line: Sequence[Node], last_person: int) -> dict[int, PrefixEnd]:
         """Positions at the blocks of `line` by node id, or the nearest before each.
 
         `asked` is the index of the last message from a person (0 if thinking is not stripped).
         """
-        spot = self._chained(self._earlier, self._current[ROOT], line[:asked])
-        self._chained(self._current, spot, line[asked:])
+        position = self._chained(self._earlier, self._current[ROOT], line[:last_person])
+        self._chained(self._current, position, line[last_person:])
         return {**self._earlier, **self._current}
 
-    def _extend(self, known: dict[int, PrefixEnd], node: int) -> PrefixEnd:
-        if not self._strips or known is self._earlier:
-            missing = self._tree.unknown(node, known)
-            return self._chained(known, known[missing[0].parent], missing)
-        own, spot = list[Node](), None
-        while spot is None:
+    def _extend(self, positions: dict[int, PrefixEnd], node: int) -> PrefixEnd:
+        if not self._strips or positions is self._earlier:
+            missing = self._tree.unknown(node, positions)
+            return self._chained(positions, positions[missing[0].parent], missing)
+        nodes, position = list[Node](), None
+        while position is None:
             here = self._tree[node]
-            own.append(here)
+            nodes.append(here)
             if self._facts.asked(node) == node:
                 # Everything before this message is read without its thinking.
-                spot = self._earlier.get(here.parent) or self._extend(self._earlier, here.parent)
+                position = self._earlier.get(here.parent) or self._extend(self._earlier, here.parent)
             else:
-                spot = known.get(here.parent)
+                position = positions.get(here.parent)
             node = here.parent
-        own.reverse()
-        return self._chained(known, spot, own)
+        nodes.reverse()
+        return self._chained(positions, position, nodes)
 
-    def _chained(self, known: dict[int, PrefixEnd], spot: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
+    def _chained(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
         """Extend the chain from `spot` over `missing`, adding each node to `known`; returns the last position."""
-        bare, bounded, places, usual = known is not self._current, self._bounded, self._places, self._usual
+        bare, bounded, places, usual = positions is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE
         for here in missing:
@@ -261,42 +261,42 @@ class PrefixKeys:
             kind = block.kind
             if kind == HEADER and not bounded:
                 # Anthropic's prompts have no message bounds.
-                known[here.id] = spot
+                positions[here.id] = position
                 continue
             if here.place is not at:
                 at = here.place
                 fresh, section, role = places.get(at) or self._told(at)
-            if kind in usual and section == spot.section:
+            if kind in usual and section == position.section:
                 # Fast path for nearly every block, with the same result as `_after`.
                 hashed = fresh()
-                hashed.update(spot.key + block.digest.encode())
-                spot = PrefixEnd(hashed.digest(), spot, here.id, spot.number + 1, section, role)
+                hashed.update(position.key + block.digest.encode())
+                position = PrefixEnd(hashed.digest(), position, here.id, position.number + 1, section, role)
             else:
-                spot = self._after(spot, here, bare)
-            known[here.id] = spot
-        return spot
+                position = self._after(position, here, bare)
+            positions[here.id] = position
+        return position
 
     def _after(self, before: PrefixEnd, node: Node, bare: bool) -> PrefixEnd:
         block = node.block
         fresh, section, role = self._places.get(node.place) or self._told(node.place)
         heads = block.kind == HEADER
         thought = node.category == _THINKING and not heads
-        if (bare and thought) or (not self._bounded and _apart(section, block)):
+        if (bare and thought) or (not self._bounded and _is_uncached(section, block)):
             return before
         if block.kind == "compaction" and not self._bounded:
-            before = _front(before)
-        said = header_key(block.value()) if heads else block.digest.encode()
+            before = _before_messages(before)
+        content_key = header_key(block.value()) if heads else block.digest.encode()
         key = before.key if section == before.section else self._entered(before, section)
         hashed = fresh()
-        hashed.update(key + said)
+        hashed.update(key + content_key)
         counts = THINKING_IS_POSITION or not thought
         opens = self._bounded and (heads or self._alone(node))
         served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
         return PrefixEnd(hashed.digest(), before, node.id, before.number + counts, section, role, opens, served)
 
-    def _told(self, place: Place) -> _Told:
-        found = self._places[place] = _told(place.section, place.role)
-        return found
+    def _told(self, place: Place) -> _PlaceHash:
+        parts = self._places[place] = _place_hash(place.section, place.role)
+        return parts
 
     def _alone(self, node: Node) -> bool:
         """Whether a block is an item of its own, outside messages."""
@@ -307,63 +307,63 @@ class PrefixKeys:
         """Key that a block of `section` continues from: each new section mixes in what it depends on."""
         key = before.key
         if before.section == "tools":
-            key = mixed(key, self._seed.system)
+            key = mix(key, self._seed.system)
         if section == "messages":
-            key = mixed(key, self._seed.messages)
+            key = mix(key, self._seed.messages)
         return key
 
 
-def _apart(section: str, block: Block) -> bool:
+def _is_uncached(section: str, block: Block) -> bool:
     """Whether an Anthropic tool or system block is outside the cached prefix."""
-    return (section == "tools" and outside(block)) or (section == "system" and billing(block))
+    return (section == "tools" and is_uncached_tool(block)) or (section == "system" and is_billing_line(block))
 
 
-def _front(spot: PrefixEnd) -> PrefixEnd:
+def _before_messages(position: PrefixEnd) -> PrefixEnd:
     """Position before all messages: content replaced by a provider's own compaction is not read (facts §3)."""
-    while spot.section == "messages" and spot.before is not None:
-        spot = spot.before
-    return spot
+    while position.section == "messages" and position.before is not None:
+        position = position.before
+    return position
 
 
 def header_key(value: canonical.Json) -> bytes:
     """The part of an OpenAI message header that reaches the prompt: all but ids and content spelling."""
     if not isinstance(value, dict):
         return canonical.dumps(value)
-    spelled = {key for key, item in value.items() if isinstance(item, str) and item in _SPELLINGS and key != "role"}
-    return canonical.dumps({key: item for key, item in value.items() if key not in UNREAD | spelled})
+    spellings = {key for key, item in value.items() if isinstance(item, str) and item in _SPELLINGS and key != "role"}
+    return canonical.dumps({key: item for key, item in value.items() if key not in UNREAD | spellings})
 
 
-class Prefixes:
+class PrefixChains:
     """Chains of one tree, by salt; requests of one conversation share the work."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._facts = PromptFacts(tree)
-        self._chains: dict[tuple[Seed, bool], PrefixKeys] = {}
-        self._latest: tuple[Seed, StretchFacts, bool, PrefixKeys] | None = None
+        self._chains: dict[tuple[PrefixSalt, bool], PrefixKeys] = {}
+        self._latest: tuple[PrefixSalt, ContentFacts, bool, PrefixKeys] | None = None
 
-    def chain(self, seed: Seed, head: int, strips: bool = False) -> PrefixKeys:
-        """Chain of a request with salt `seed` whose context is `head`."""
-        facts = self._facts.facts(head) if seed.dialect == ANTHROPIC else NOTHING
+    def chain(self, salt: PrefixSalt, head: int, strips: bool = False) -> PrefixKeys:
+        """Chain of a request with salt `salt` whose context is `head`."""
+        facts = self._facts.facts(head) if salt.dialect == ANTHROPIC else NOTHING
         latest = self._latest
-        if latest is not None and latest[0] is seed and latest[1] is facts and latest[2] is strips:
+        if latest is not None and latest[0] is salt and latest[1] is facts and latest[2] is strips:
             return latest[3]
-        salted = facts.salted(seed)
-        found = self._chains.get((salted, strips))
-        if found is None:
-            found = self._chains[salted, strips] = PrefixKeys(self.tree, salted, self._facts, strips)
-        self._latest = seed, facts, strips, found
-        return found
+        salted = facts.salted(salt)
+        chain = self._chains.get((salted, strips))
+        if chain is None:
+            chain = self._chains[salted, strips] = PrefixKeys(self.tree, salted, self._facts, strips)
+        self._latest = salt, facts, strips, chain
+        return chain
 
 
 class RequestEnds(NamedTuple):
-    """Ends of requests that differ only in their contexts, with one `seed` in the tree of `prefixes`.
+    """Ends of requests that differ only in their contexts, with one `salt` in the tree of `prefixes`.
 
     With `strips`, thinking before a person's last message is absent.
     """
 
-    prefixes: Prefixes
-    seed: Seed
+    prefixes: PrefixChains
+    seed: PrefixSalt
     strips: bool
 
     def __call__(self, node: int) -> PrefixEnd:
@@ -376,6 +376,8 @@ class RequestEnds(NamedTuple):
         A block without a position of its own has the nearest before it. The nodes may come from different paths
         of the tree.
         """
-        seed = facts_of(line).salted(self.seed) if self.seed.dialect == ANTHROPIC else self.seed
-        asked = next((n for n in range(len(line) - 1, 0, -1) if speaks(line[n])), 0) if self.strips else 0
-        return PrefixKeys(self.prefixes.tree, seed, PromptFacts(self.prefixes.tree), self.strips).along(line, asked)
+        salt = gather_facts(line).salted(self.seed) if self.seed.dialect == ANTHROPIC else self.seed
+        last_person = next((n for n in range(len(line) - 1, 0, -1) if is_from_person(line[n])), 0) if self.strips else 0
+        return PrefixKeys(self.prefixes.tree, salt, PromptFacts(self.prefixes.tree), self.strips).along(
+            line, last_person
+        )

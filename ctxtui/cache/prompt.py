@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
-from ctxtui.cache.prefix_seed import Seed
+from ctxtui.cache.prefix_key import PrefixChains, PrefixEnd
+from ctxtui.cache.prefix_salt import PrefixSalt
 from ctxtui.cache.rules import CacheRules
 
 Tokens = Callable[[int], int]
 """Counts the tokens of the context that ends at a node, as the provider reads it; never less for a longer context."""
 
 
-class CacheMark(NamedTuple):
+class CacheMarker(NamedTuple):
     """A cache marker at a position; its entry lives for `life` seconds after each use.
 
     `ends` is its position in a request that ends elsewhere: 0 at the same block, 1 at the end, 2 at the end of
@@ -34,41 +34,41 @@ class CachedPrompt(NamedTuple):
 
     rules: CacheRules
     last: PrefixEnd
-    marks: tuple[CacheMark, ...]
+    marks: tuple[CacheMarker, ...]
     tokens: Tokens
     total: int
     explicit: bool = False
     answer: PrefixEnd | None = None
 
 
-def prompt(
-    prefixes: Prefixes,
+def build_prompt(
+    prefixes: PrefixChains,
     rules: CacheRules,
-    seed: Seed,
+    salt: PrefixSalt,
     head: int,
     tokens: Tokens,
-    marks: Iterable[tuple[int, float] | tuple[int, float, int]] = (),
+    markers: Iterable[tuple[int, float] | tuple[int, float, int]] = (),
     *,
     total: int | None = None,
     explicit: bool = False,
     answer: int | None = None,
 ) -> CachedPrompt:
-    """Build the request with salt `seed` whose context is `head` in the tree of `prefixes`.
+    """Build the request with salt `salt` whose context is `head` in the tree of `prefixes`.
 
-    `tokens` counts contexts by node, `marks` are (node, lifetime in seconds, and optionally `CacheMark.ends`) in
+    `tokens` counts contexts by node, `markers` are (node, lifetime in seconds, and optionally `CacheMarker.ends`) in
     prompt
     order; of several at one position the last is used. `total` is the whole input in tokens if it is more than
     `tokens(head)`, `answer` the node at which the answer ends.
     """
-    chain = prefixes.chain(seed, head, rules.strips)
+    chain = prefixes.chain(salt, head, rules.strips)
     last = chain.spot(head, head)
-    placed: list[CacheMark] = []
-    for mark in marks:
-        spot = last if mark[0] == head else chain.spot(mark[0], head)
-        if placed and placed[-1].spot is spot:
+    placed: list[CacheMarker] = []
+    for marker in markers:
+        position = last if marker[0] == head else chain.spot(marker[0], head)
+        if placed and placed[-1].spot is position:
             placed.pop()
-        if spot.before is not None:
-            placed.append(CacheMark(spot, mark[1]) if len(mark) == 2 else CacheMark(spot, *mark[1:]))
+        if position.before is not None:
+            placed.append(CacheMarker(position, marker[1]) if len(marker) == 2 else CacheMarker(position, *marker[1:]))
     end = None if answer is None else chain.spot(answer, answer)
     whole = tokens(head) if total is None else total
     return CachedPrompt(rules, last, tuple(placed), tokens, whole, explicit, end)

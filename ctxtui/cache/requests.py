@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ctxtui.cache.markers import MarkerRefusal, markers
-from ctxtui.cache.prefix_key import Prefixes
-from ctxtui.cache.prefix_seed import seed
-from ctxtui.cache.prompt import CachedPrompt, Tokens, prompt
+from ctxtui.cache.markers import MarkerRefusal, read_markers
+from ctxtui.cache.prefix_key import PrefixChains
+from ctxtui.cache.prefix_salt import prefix_salt
+from ctxtui.cache.prompt import CachedPrompt, Tokens, build_prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.block import Block
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.request import Request
 
 
-class Summed:
+class SummedTokens:
     """Tokens of contexts as the sum of their blocks, each block counted once. A `Tokens` function."""
 
     def __init__(self, tree: Tree, count: Callable[[Block], int]) -> None:
@@ -29,13 +29,13 @@ class Summed:
             missing.append(node)
             node = self._tree[node].parent
         total = self._sums[node]
-        for one in reversed(missing):
-            total = self._sums[one] = total + self._count(self._tree[one].block)
+        for n in reversed(missing):
+            total = self._sums[n] = total + self._count(self._tree[n].block)
         return total
 
 
-def prompt_of(
-    prefixes: Prefixes,
+def prompt_from_request(
+    prefixes: PrefixChains,
     request: Request,
     rules: CacheRules,
     tokens: Tokens,
@@ -55,8 +55,10 @@ def prompt_of(
     for block, place in request.items:
         path.append(tree.child(path[-1], block, place))
     params = {**request.params, "betas": list(betas)}
-    base = seed(rules, request.skeleton.dialect, provider=provider, scope=scope, model=request.model, params=params)
-    found = markers(request, rules)
-    marks = [(path[mark.item + 1], mark.life, mark.ends) for mark in found.marks]
-    made = prompt(prefixes, rules, base, path[-1], tokens, marks, total=total, explicit=found.explicit)
-    return made, found.refusals
+    salt = prefix_salt(
+        rules, request.skeleton.dialect, provider=provider, scope=scope, model=request.model, params=params
+    )
+    checked = read_markers(request, rules)
+    markers = [(path[marker.item + 1], marker.life, marker.ends) for marker in checked.marks]
+    prompt_ = build_prompt(prefixes, rules, salt, path[-1], tokens, markers, total=total, explicit=checked.explicit)
+    return prompt_, checked.refusals

@@ -14,7 +14,7 @@ from ctxtui.cache.rules import SECTIONS, CacheRules, Parameter
 from ctxtui.cache.simulate import ENGINES
 from ctxtui.core.call import CLIENT_VERSION, Call
 from ctxtui.core.canonical import Json
-from ctxtui.tokens.models import ModelCard, fits, plain_id
+from ctxtui.tokens.models import ModelCard, matches_pattern, plain_id
 
 
 class RuleDataError(ValueError):
@@ -29,8 +29,8 @@ class _Rule(Struct, frozen=True):
     source: str
 
     def holds_for(self, plain: str, provider: str, version: tuple[int, ...]) -> bool:
-        here = not self.providers or any(fits(provider, pattern) for pattern in self.providers)
-        return here and version >= self.since and any(fits(plain, pattern) for pattern in self.models)
+        here = not self.providers or any(matches_pattern(provider, pattern) for pattern in self.providers)
+        return here and version >= self.since and any(matches_pattern(plain, pattern) for pattern in self.models)
 
 
 class _Default(Struct, frozen=True):
@@ -60,10 +60,10 @@ class RuleTable:
         unknown).
         """
         key = (card.id, provider, client)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._fold(card, (provider or card.provider).lower(), _version(client))
-        return found
+        rules = self._known.get(key)
+        if rules is None:
+            rules = self._known[key] = self._fold(card, (provider or card.provider).lower(), _version(client))
+        return rules
 
     def of(self, call: Call, card: ModelCard) -> CacheRules:
         """Cache rules for `call`, whose model is that of `card`."""
@@ -92,7 +92,11 @@ class RuleTable:
         )
 
     def _given(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
-        values = {one.path: one.value for one in self._defaults if any(fits(plain, pattern) for pattern in one.models)}
+        values = {
+            default.path: default.value
+            for default in self._defaults
+            if any(matches_pattern(plain, pattern) for pattern in default.models)
+        }
         return tuple(replace(p, default=values.get(p.path, p.default)) for p in every if p.engine in ("", engine))
 
 
@@ -128,8 +132,8 @@ def parse_rules(toml_text: str) -> RuleTable:
         _source(f"parameter {n}", raw, sources)
         if raw.get("from") not in SECTIONS:
             raise RuleDataError(f"parameter {n}: from = {raw.get('from')!r} is no section")
-        made = Parameter(raw["path"], raw["from"], raw.get("default"), raw.get("engine", ""))
-        parameters[raw["dialect"]] = (*parameters.get(raw["dialect"], ()), made)
+        parameter = Parameter(raw["path"], raw["from"], raw.get("default"), raw.get("engine", ""))
+        parameters[raw["dialect"]] = (*parameters.get(raw["dialect"], ()), parameter)
     defaults = []
     for n, raw in enumerate(data.get("default", ()), 1):
         _source(f"default {n}", raw, sources)
@@ -143,7 +147,7 @@ def _source(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> str:
     return sources[raw["source"]]
 
 
-_ABOUT: Final = ("models", "providers", "since", "source")
+_SCOPE_KEYS: Final = ("models", "providers", "since", "source")
 """Keys that say what a rule applies to and its source."""
 
 
@@ -157,7 +161,7 @@ _NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 
 def _rule(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> _Rule:
     place = f"{place} ({', '.join(raw.get('models', ['no models']))})"
-    figures = {key: value for key, value in raw.items() if key not in _ABOUT}
+    figures = {key: value for key, value in raw.items() if key not in _SCOPE_KEYS}
     for key, value in figures.items():
         if key not in _FIGURES or type(value) is not _FIGURES[key]:
             raise RuleDataError(f"{place}: {key} = {value!r} is no figure of a rule")

@@ -103,7 +103,7 @@ class CacheRules(Struct, frozen=True, kw_only=True):
 
     def counted(self, common: int, total: int) -> int:
         """Tokens reported as read if `common` of `total` tokens are cached: whole steps, from the minimum on."""
-        held = min(common, total - self.spare)
-        if held < max(self.minimum, 1):
+        cached = min(common, total - self.spare)
+        if cached < max(self.minimum, 1):
             return 0
-        return max(0, (held + self.offset) // self.step * self.step - self.offset)
+        return max(0, (cached + self.offset) // self.step * self.step - self.offset)

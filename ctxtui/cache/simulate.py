@@ -37,7 +37,7 @@ class Engine(Protocol):
         """Return an independent copy of the cache."""
 
 
-class Nothing:
+class NoCache:
     """No cache at all."""
 
     mechanism: ClassVar[Mechanism] = Mechanism()
@@ -53,7 +53,7 @@ class Nothing:
         """Return None: nothing is cached."""
         return None
 
-    def copy(self) -> Nothing:
+    def copy(self) -> NoCache:
         return self
 
 
@@ -61,7 +61,7 @@ ENGINES: Final[dict[str, type[Engine]]] = {
     "anthropic": Anthropic,
     "automatic": Automatic,
     "breakpoints": Breakpoints,
-    "none": Nothing,
+    "none": NoCache,
     "slots": Slots,
 }
 """Engines by the name used in `CacheRules.engine`. A new one is a file in `engines` and a line here."""
@@ -99,8 +99,8 @@ class Simulator:
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
         """Deepest cached node of `prompt` at `at`, written for at least `life` seconds (`ROOT`: none)."""
-        found = self._engine(prompt).held(prompt, at, life)
-        return found.node if found is not None else ROOT
+        position = self._engine(prompt).held(prompt, at, life)
+        return position.node if position is not None else ROOT
 
     def copy(self) -> Simulator:
         """Return an independent copy, for a what-if that continues from here."""
@@ -108,7 +108,7 @@ class Simulator:
 
     def _engine(self, prompt: CachedPrompt) -> Engine:
         name = prompt.rules.engine
-        found = self._engines.get(name)
-        if found is None:
-            found = self._engines[name] = ENGINES[name]()
-        return found
+        engine = self._engines.get(name)
+        if engine is None:
+            engine = self._engines[name] = ENGINES[name]()
+        return engine

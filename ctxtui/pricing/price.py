@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.rates import Rates, rates
+from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
-from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of, told_of
+from ctxtui.pricing.terms import STANDARD, Terms, count_searches, merge_report, read_terms
 from ctxtui.tokens.models import ModelCard, plain_id
 from ctxtui.wire.request import Request
 from ctxtui.wire.usage import further_passes
@@ -25,20 +25,20 @@ __all__ = [
     "Cost",
     "Override",
     "PriceTable",
-    "call_rates",
-    "essence",
+    "count_charged_tokens",
     "further_usage",
+    "keep_priced_fields",
     "lacks_price",
-    "most_usd",
+    "max_usd",
     "parse_prices",
     "price",
     "price_call",
-    "tokens_of",
-    "uncached",
+    "price_uncached",
+    "rates_for_call",
 ]
 
-_NOTHING: Final = Usage.nothing()
-_PRICED_BY: Final = (
+_NO_USAGE: Final = Usage.nothing()
+_PRICED_FIELDS: Final = (
     "service_tier", "processing", "speed", "inference_geo", "server_tool_use", "usage", "iterations", ANSWER_LEAST,
     IN_ALL, "tool_usage", "serviceTier", "performanceConfig", "fallback_credit",
 )  # fmt: skip
@@ -76,15 +76,15 @@ def price(
     None where no price is known (local models, new ids). `provider` is the provider's id as in genai-prices
     (``anthropic``, ``openai``); "" finds it by the model's name.
     """
-    found = rates(model, provider, at, usage.input, table, terms)
-    return None if found is None else _cost(usage, found)
+    by = find_rates(model, provider, at, usage.input, table, terms)
+    return None if by is None else _cost(usage, by)
 
 
-def _cost(usage: Usage, by: Rates, other: float = 0.0) -> Cost:
+def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
     fresh, read = usage.fresh * by.fresh, usage.cache_read * by.read
     write, output = by.written(usage), usage.output * by.output
-    usd = sum((fresh, read, write, output)) + other
-    return Cost(usd, fresh=fresh, read=read, write=write, output=output, version=by.version, other=other)
+    usd = sum((fresh, read, write, output)) + other_usd
+    return Cost(usd, fresh=fresh, read=read, write=write, output=output, version=by.version, other=other_usd)
 
 
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
@@ -100,25 +100,25 @@ def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
         return None
     output = call.output
     billed = _billed_units(usage if usage.output == output else replace(usage, output=output), call.extra)
-    found = call_rates(call, table)
-    if found is None:
+    by = rates_for_call(call, table)
+    if by is None:
         return None
-    searches = searches_of(call.extra)
-    cost = _cost(billed, found, _cost(further_usage(call), found).usd + searches * found.search)
-    lacks = found.lacks + table.unpriced(told_of(call.extra))
-    lacks += ("web_search",) if searches and not found.search else ()
+    searches = count_searches(call.extra)
+    cost = _cost(billed, by, _cost(further_usage(call), by).usd + searches * by.search)
+    lacks = by.lacks + table.unpriced(merge_report(call.extra))
+    lacks += ("web_search",) if searches and not by.search else ()
     return replace(cost, lacks=lacks) if lacks else cost
 
 
 def lacks_price(call: Call, cost: Cost | None) -> bool:
     """Whether the price of the reported usage of `call` is unknown, in whole or in part."""
-    if call.usage is None or not tokens_of(call):
+    if call.usage is None or not count_charged_tokens(call):
         return False
     return known_usd(call, cost) is None or (cost is not None and bool(cost.lacks))
 
 
-def most_usd(
-    call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, held: int | None = None
+def max_usd(
+    call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
     """Upper bound of the cost of `call` in USD; None where nothing bounds it. `cost` is its price, `card` its
     model's.
@@ -131,13 +131,13 @@ def most_usd(
         return None
     if not call.answered_in_part:
         return known_usd(call, cost)
-    told = call.extra.get(WINDOW)
-    window = told if isinstance(told, int) else card.long_window or card.window
-    asked = Request((), call.skeleton).answer_limit if call.skeleton is not None else 0
-    answer = asked or card.max_output
+    recorded_window = call.extra.get(WINDOW)
+    window = recorded_window if isinstance(recorded_window, int) else card.long_window or card.window
+    requested = Request((), call.skeleton).answer_limit if call.skeleton is not None else 0
+    answer = requested or card.max_output
     reported = call.usage.input if call.usage is not None else 0
-    length = reported or min((n for n in (window, held) if n is not None), default=None)
-    by = rates(call.model, call.provider, call.at, length or 1, table, terms_of(call.extra))
+    length = reported or min((n for n in (window, input_limit) if n is not None), default=None)
+    by = find_rates(call.model, call.provider, call.at, length or 1, table, read_terms(call.extra))
     if by is None or length is None or answer is None:
         return None
     if cost is not None and reported:
@@ -145,7 +145,7 @@ def most_usd(
     return length * max(by.fresh, by.read, by.write_1h, by.write_12h) + answer * by.output
 
 
-def tokens_of(call: Call) -> int:
+def count_charged_tokens(call: Call) -> int:
     """Count the tokens in and out that `call` is charged for, in all passes of its model."""
     further = further_usage(call)
     return (call.usage.input if call.usage else 0) + call.output + further.input + further.output
@@ -163,9 +163,9 @@ def known_usd(call: Call, cost: Cost | None) -> float | None:
     return cost.usd if cost is not None else recorded_usd(call)
 
 
-def essence(call: Call) -> Call:
+def keep_priced_fields(call: Call) -> Call:
     """Reduce `call` to the fields that its price depends on, small enough to be sent to another process."""
-    extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_BY if key in call.extra}
+    extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_FIELDS if key in call.extra}
     return Call(
         call.id,
         call.thread,
@@ -184,7 +184,7 @@ def essence(call: Call) -> Call:
     )
 
 
-def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
+def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """Price `call` as if nothing had been read from the cache or written to it; None as for `price_call`."""
     if call.usage is None:
         return None
@@ -193,10 +193,10 @@ def uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     return price_call(replace(call, usage=plain), table)
 
 
-def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
+def rates_for_call(call: Call, table: PriceTable = EMPTY) -> Rates | None:
     """Rates that `call` is charged by; None if its model has no price."""
     length = call.usage.input if call.usage else 1
-    return rates(call.model, call.provider, call.at, length, table, terms_of(call.extra))
+    return find_rates(call.model, call.provider, call.at, length, table, read_terms(call.extra))
 
 
 def further_usage(call: Call) -> Usage:
@@ -206,9 +206,9 @@ def further_usage(call: Call) -> Usage:
     """
     passes = further_passes(call.extra)
     if not passes:
-        return _NOTHING
+        return _NO_USAGE
     own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))
-    return sum(own, _NOTHING)
+    return sum(own, _NO_USAGE)
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:

@@ -80,26 +80,26 @@ class PriceTable(Struct, frozen=True):
     def unpriced(self, report: Mapping[str, Json]) -> tuple[str, ...]:
         """Fields of `report` that raise the price by an unknown amount."""
         paths = [path for name in report if name in self.fields for path in self.fields[name]]
-        return tuple(path for path in paths if any(self._costs(held) for held in _at(report, path.split("."))))
+        return tuple(path for path in paths if any(self._costs(held) for held in _values_at(report, path.split("."))))
 
-    def _costs(self, held: Json) -> bool:
-        return bool(held) and not (isinstance(held, str) and held in self.usual)
+    def _costs(self, value: Json) -> bool:
+        return bool(value) and not (isinstance(value, str) and value in self.usual)
 
 
-def _at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
+def _values_at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
     """Yield the values at `path`: names, and in brackets a filter on a list's entries."""
     if not path:
         yield value
         return
-    name, bracket, chosen = path[0].partition("[")
-    held = value.get(name) if isinstance(value, Mapping) else None
+    name, bracket, filter_ = path[0].partition("[")
+    member = value.get(name) if isinstance(value, Mapping) else None
     if not bracket:
-        yield from _at(held, path[1:])
+        yield from _values_at(member, path[1:])
         return
-    key, _, wanted = chosen.rstrip("]").partition("=")
-    for one in held if isinstance(held, list) else ():
-        if not key or (isinstance(one, Mapping) and one.get(key) == wanted):
-            yield from _at(one, path[1:])
+    key, _, expected = filter_.rstrip("]").partition("=")
+    for entry in member if isinstance(member, list) else ():
+        if not key or (isinstance(entry, Mapping) and entry.get(key) == expected):
+            yield from _values_at(entry, path[1:])
 
 
 EMPTY: Final = PriceTable()
@@ -108,7 +108,7 @@ EMPTY: Final = PriceTable()
 
 def parse_prices(toml: str, usage: str = "") -> PriceTable:
     """Parse the override table and the `usage` fields from TOML. Raises `TypeError` naming an unknown key."""
-    data, rows = tomllib.loads(toml), usage_fields(usage)
+    data, rows = tomllib.loads(toml), parse_usage_fields(usage)
     fields: dict[str, tuple[str, ...]] = {}
     for row in rows:
         if row.treatment == "unpriced":
@@ -123,7 +123,7 @@ def parse_prices(toml: str, usage: str = "") -> PriceTable:
     )
 
 
-def usage_fields(toml: str) -> list[UsageField]:
+def parse_usage_fields(toml: str) -> list[UsageField]:
     """Parse the fields of reports from TOML."""
     groups = tomllib.loads(toml).get("group", ())
     return [
@@ -142,15 +142,15 @@ class LibraryModel(NamedTuple):
 
 
 @cache
-def models_of(provider: str) -> tuple[LibraryModel, ...]:
+def list_models(provider: str) -> tuple[LibraryModel, ...]:
     """Models of `provider` with a known window in the price library, by name; empty for an unknown provider.
 
     `provider` is the library's id (``anthropic``, ``openai``).
     """
     from genai_prices.data_snapshot import get_snapshot
 
-    for one in get_snapshot().providers:
-        if one.id == provider:
-            known = [LibraryModel(model.id, model.context_window) for model in one.models if model.context_window]
-            return tuple(sorted(known))
+    for library in get_snapshot().providers:
+        if library.id == provider:
+            models = [LibraryModel(model.id, model.context_window) for model in library.models if model.context_window]
+            return tuple(sorted(models))
     return ()

@@ -33,22 +33,22 @@ class Terms(NamedTuple):
 
 STANDARD: Final = Terms()
 FLEX: Final = "flex"
-_USUAL: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
+_USUAL_TIERS: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
 """Service tiers at the usual price; batches are detected separately."""
-_ANYWHERE: Final = frozenset({"", "us", "global", "not_available"})
+_PRICED_REGIONS: Final = frozenset({"", "us", "global", "not_available"})
 """Regions of inference whose price is known."""
 
 
-def terms_of(extra: Mapping[str, Json]) -> Terms:
+def read_terms(extra: Mapping[str, Json]) -> Terms:
     """Read the terms from a call's `extra` (`Call.extra`); standard ones where it has none."""
-    said = told_of(extra)
-    tier, place = _word(said.get("service_tier")), _word(said.get("inference_geo"))
+    report = merge_report(extra)
+    tier, place = _word(report.get("service_tier")), _word(report.get("inference_geo"))
     return Terms(
-        batch=tier == "batch" or said.get("processing") == "batch",
-        tier="" if tier in _USUAL else tier,
-        fast=said.get("speed") == "fast",
+        batch=tier == "batch" or report.get("processing") == "batch",
+        tier="" if tier in _USUAL_TIERS else tier,
+        fast=report.get("speed") == "fast",
         us=place == "us",
-        elsewhere=place not in _ANYWHERE,
+        elsewhere=place not in _PRICED_REGIONS,
     )
 
 
@@ -56,23 +56,23 @@ def _word(value: Json) -> str:
     return value.lower() if isinstance(value, str) else ""
 
 
-_MOST: Final = 1 << 53
+_MAX_COUNT: Final = 1 << 53
 """Upper limit of a plausible count."""
 
 
-def searches_of(extra: Mapping[str, Json]) -> int:
+def count_searches(extra: Mapping[str, Json]) -> int:
     """Count the web searches that the provider made for the call and bills one by one."""
-    said = told_of(extra)
+    report = merge_report(extra)
     for place, name in (("server_tool_use", "web_search_requests"), ("tool_usage", "web_search")):
-        used = said.get(place)
-        count = used.get(name) if isinstance(used, dict) else None
+        usage = report.get(place)
+        count = usage.get(name) if isinstance(usage, dict) else None
         count = count.get("num_requests") if isinstance(count, dict) else count
-        if isinstance(count, int) and 0 < count < _MOST:
+        if isinstance(count, int) and 0 < count < _MAX_COUNT:
             return count
     return 0
 
 
-def told_of(extra: Mapping[str, Json]) -> Mapping[str, Json]:
+def merge_report(extra: Mapping[str, Json]) -> Mapping[str, Json]:
     """Merge the members of the report in `extra` with those of the answer around it."""
     usage = extra.get("usage")
     return {**usage, **extra} if isinstance(usage, dict) else extra

@@ -17,9 +17,9 @@ from typing import Final
 
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import Weights, prior
+from ctxtui.tokens.weights import Weights, prior_weights
 
-LEARNT: Final = 8
+MIN_REPORTS: Final = 8
 """Reports that must have been learnt from before figures are called calibrated."""
 
 _WIDTH: Final = len(Features._fields)
@@ -30,9 +30,9 @@ _ANSWER_DOUBT: Final = 5.0
 _LETTERS_DOUBT: Final = 0.3
 """Standard deviation of the share by which a tokenizer counts characters instead of the card's encoding."""
 _TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
-_ALIKE: Final = 0.5
+_TEXT_CORRELATION: Final = 0.5
 """Correlation of the errors on texts of different kinds, which share one tokenizer."""
-_CORRECT: Final = frozenset({"symbols", "letters"})
+_CORRECTIONS: Final = frozenset({"symbols", "letters"})
 _CLIP: Final = 1.0
 """Errors beyond this many standard deviations get less weight ..."""
 _ABSURD: Final = 4.0
@@ -41,29 +41,29 @@ _DRIFT: Final = 0.02
 """Share of its standard deviation by which a factor may change between calls, because the kind of content changes."""
 _IMAGE_DOUBT: Final = 0.3
 """Least standard deviation of an image's weight: the detail at which a provider reads it is seldom in the request."""
-_PIECE: Final = 300.0
+_PIECE_TOKENS: Final = 300.0
 """Tokens in a piece of text whose density is independent of the next piece's."""
-_ROUNDING: Final = 1.0
+_ROUNDING_TOKENS: Final = 1.0
 """Rounding error of a report of a whole request, in tokens."""
-_NINETY: Final = 1.645
+_DEVIATIONS_90: Final = 1.645
 """Standard deviations in half of a 90 % interval."""
 
 
-def _together(i: int, j: int) -> float:
-    return 1.0 if i == j else _ALIKE if i in _TEXTS and j in _TEXTS else 0.0
+def _correlation(i: int, j: int) -> float:
+    return 1.0 if i == j else _TEXT_CORRELATION if i in _TEXTS and j in _TEXTS else 0.0
 
 
-def _told(features: Sequence[float], answers: int) -> list[float]:
+def _regression_input(features: Sequence[float], answers: int) -> list[float]:
     """Build the regression's input: characters count as their difference from the tokens."""
     x = [*features, float(answers)]
     x[_LETTERS] -= x[_TEXT] + x[_RESULT]
     return x
 
 
-Tokenizer = tuple[object, ...]
+TokenizerKey = tuple[object, ...]
 
 
-def tokenizer(card: ModelCard) -> Tokenizer:
+def tokenizer_key(card: ModelCard) -> TokenizerKey:
     """Key of models that count alike: everything that a calibration starts from."""
     return card.encoding, card.exact, card.plain, card.factors, card.doubt, card.spread, card.half_width, card.noise
 
@@ -73,9 +73,9 @@ _Expected = tuple[float, float, float, list[float]]
 times features for the uncertain weights."""
 
 
-def _evened(size: float) -> float:
+def _averaging_factor(size: float) -> float:
     """Share of a block's error that is left when the errors of its pieces even out; `size` in tokens."""
-    return _PIECE / size if size > _PIECE else 1.0
+    return _PIECE_TOKENS / size if size > _PIECE_TOKENS else 1.0
 
 
 class Calibration:
@@ -88,7 +88,7 @@ class Calibration:
     def __init__(self, card: ModelCard, *, whole: bool = False) -> None:
         self._card = card
         self._whole = whole
-        self.prior = prior(card)
+        self.prior = prior_weights(card)
         self._means: list[float] = [*self.prior.factors, 0.0]
         letters = _LETTERS_DOUBT if whole and card.doubt.text else 0.0
         image = max(card.doubt.image, _IMAGE_DOUBT) if whole else card.doubt.image
@@ -97,11 +97,11 @@ class Calibration:
         self._doubted = doubts
         self._open = [i for i, doubt in enumerate(doubts) if doubt]
         self._cov: list[list[float]] = [
-            [doubts[i] * doubts[j] * _together(i, j) for j in self._open] for i in self._open
+            [doubts[i] * doubts[j] * _correlation(i, j) for j in self._open] for i in self._open
         ]
         self._last: tuple[Sequence[float], int, _Expected] | None = None
         """The last expectation and its input, until the next report is learnt."""
-        self._shares = [share / _NINETY for share in card.spread]
+        self._shares = [share / _DEVIATIONS_90 for share in card.spread]
         # Whole contexts hold the content of all calls, so the kind of content does not drift.
         self._drift = [0.0 if whole else (_DRIFT * doubts[i]) ** 2 for i in self._open]
         self._noise = card.noise**2
@@ -113,23 +113,25 @@ class Calibration:
 
         Until then those of the card, or for whole contexts those that the first reports give.
         """
-        if self.learnt < (1 if self._whole else LEARNT):
+        if self.learnt < (1 if self._whole else MIN_REPORTS):
             return self.prior
-        known = self.learnt >= LEARNT
-        return Weights(self.factors, self.prior.spread, self.prior.half_width, self.prior.exact, calibrated=known)
+        calibrated = self.learnt >= MIN_REPORTS
+        return Weights(self.factors, self.prior.spread, self.prior.half_width, self.prior.exact, calibrated=calibrated)
 
     @property
     def factors(self) -> Features:
         """Current tokens per unit of each feature."""
-        found = Features(*self._means[:_WIDTH])
-        found = found._replace(text=found.text - found.letters, result=found.result - found.letters)
+        factors = Features(*self._means[:_WIDTH])
+        factors = factors._replace(text=factors.text - factors.letters, result=factors.result - factors.letters)
         # Text cannot have negative tokens; only features that correct a count may have a negative factor.
-        kept = [w if name in _CORRECT else max(0.0, w) for name, w in zip(Features._fields, found, strict=True)]
-        return Features(*kept) if self._whole else found
+        clipped = [
+            w if name in _CORRECTIONS else max(0.0, w) for name, w in zip(Features._fields, factors, strict=True)
+        ]
+        return Features(*clipped) if self._whole else factors
 
     def tokens(self, features: Sequence[float], answers: int = 0) -> float:
         """Expected tokens of `features`, with `answers` (0 or 1) answers taken from their reports."""
-        return float(sum(map(mul, _told(features, answers), self._means)))
+        return float(sum(map(mul, _regression_input(features, answers), self._means)))
 
     def deviation(self, features: Sequence[float], answers: int = 0) -> float:
         """Standard deviation of `tokens`, in tokens: of the weights, the blocks, and unexplained noise."""
@@ -145,18 +147,18 @@ class Calibration:
         if last is not None and last[0] == features and last[1] == answers:
             # `learn` usually follows with the same features.
             return last[2]
-        x, means = _told(features, answers), self._means
+        x, means = _regression_input(features, answers), self._means
         own = list(compress(x, self._doubted))
         gains = self._gains(own)
         parts = list(map(mul, map(mul, features, means), self._shares))
-        found = (
+        expected = (
             float(sum(map(mul, x, means))),
             float(sum(map(mul, gains, own))),
             self._noise + float(sum(map(mul, parts, parts))),
             gains,
         )
-        self._last = features, answers, found
-        return found
+        self._last = features, answers, expected
+        return expected
 
     def _gains(self, own: Sequence[float]) -> list[float]:
         """Multiply the covariance by `own`, in the order of the rows; it is symmetric, so rows are columns."""
@@ -173,7 +175,9 @@ class Calibration:
         """Noise variance when the errors of the pieces of a large block even out."""
         sizes = list(map(mul, features, self._means))
         parts = [
-            (size * share) ** 2 * _evened(abs(size)) for size, share in zip(sizes, self._shares, strict=False) if size
+            (size * share) ** 2 * _averaging_factor(abs(size))
+            for size, share in zip(sizes, self._shares, strict=False)
+            if size
         ]
         return self._noise + float(sum(parts))
 
@@ -185,15 +189,15 @@ class Calibration:
         """
         expected, explained, noise, gains = self._expected(features, answers)
         error = tokens - expected
-        far = abs(error) / math.sqrt(explained + noise) / _CLIP
-        if far >= _ABSURD:
+        deviations = abs(error) / math.sqrt(explained + noise) / _CLIP
+        if deviations >= _ABSURD:
             return False
         if at_most:
-            noise, far = _ROUNDING**2, 1.0
+            noise, deviations = _ROUNDING_TOKENS**2, 1.0
         elif self._whole:
             # Unrecorded text only adds tokens, so only a positive error gets less weight.
-            noise, far = self._of_pieces(features), far if error > 0 else 1.0
-        spread = explained + noise * max(1.0, far) ** 2
+            noise, deviations = self._of_pieces(features), deviations if error > 0 else 1.0
+        spread = explained + noise * max(1.0, deviations) ** 2
         self._last = None
         moved = [(i, gain) for i, gain in enumerate(gains) if gain]
         for i, own in moved:
@@ -207,9 +211,9 @@ class Calibration:
         return True
 
 
-SHARE: Final = 0.9
+COVERAGE: Final = 0.9
 """Share of reports that an interval is meant to contain."""
-_MEMORY: Final = 120
+_MAX_ERRORS: Final = 120
 """Number of past errors kept."""
 _STEP: Final = 0.01
 """Increase of the target share after each miss (adaptive conformal inference, Gibbs and Candès 2021)."""
@@ -221,7 +225,7 @@ class Errors:
     def __init__(self, typical: tuple[float, ...]) -> None:
         self._sorted = sorted(typical)
         self._order = list(typical)
-        self._outside = 1 - SHARE
+        self._outside = 1 - COVERAGE
         self._bounds: tuple[float, float] | None = None
         """Cached until the next error is learnt."""
 
@@ -244,9 +248,9 @@ class Errors:
         """Add one error; if it was outside the interval, later intervals are wider."""
         low, high = self.bounds()
         self._bounds = None
-        self._outside += _STEP * ((1 - SHARE) - (not low <= error <= high))
+        self._outside += _STEP * ((1 - COVERAGE) - (not low <= error <= high))
         self._order.append(error)
         insort(self._sorted, error)
-        if len(self._order) > _MEMORY:
+        if len(self._order) > _MAX_ERRORS:
             oldest = self._order.pop(0)
             del self._sorted[bisect_left(self._sorted, oldest)]

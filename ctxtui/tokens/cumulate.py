@@ -10,10 +10,10 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.tree import Node, Tree
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 
 _UNKNOWN: Final = -(2**62)
-_MORE: Final = 4096
+_ROWS_AT_ONCE: Final = 4096
 """Rows allocated at once."""
 
 
@@ -29,15 +29,17 @@ class WholeTokens:
 
     def at(self, number: int) -> tuple[int, ...]:
         """Tokens by category of context `number`. Raises `IndexError` if it does not exist."""
-        known, rows = self._known, self.rows.rows_at(number)
+        weighed, rows = self._known, self.rows.rows_at(number)
         try:
-            found = [known[row] for row in rows]
+            values = [weighed[row] for row in rows]
         except IndexError:
             self._make_room(max(rows))
-            found = [known[row] for row in rows]
-        if _UNKNOWN in found:
-            found = [self._weighed(row) if one == _UNKNOWN else one for row, one in zip(rows, found, strict=True)]
-        return tuple(found)
+            values = [weighed[row] for row in rows]
+        if _UNKNOWN in values:
+            values = [
+                self._weighed(row) if value == _UNKNOWN else value for row, value in zip(rows, values, strict=True)
+            ]
+        return tuple(values)
 
     def of(self, number: int, category: int) -> int:
         """Like `at`, for a single category."""
@@ -49,16 +51,16 @@ class WholeTokens:
 
     def _weighed(self, row: int) -> int:
         """Like `_of`, when the row is already allocated."""
-        found = self._known[row]
-        if found == _UNKNOWN:
-            found = self._known[row] = round(tokens(self.rows.values(row), self.weights))
-        return found
+        value = self._known[row]
+        if value == _UNKNOWN:
+            value = self._known[row] = round(weigh(self.rows.values(row), self.weights))
+        return value
 
     def _make_room(self, row: int) -> None:
-        room = len(self._known)
-        if row >= room:
+        size = len(self._known)
+        if row >= size:
             # Two threads that extend at once only allocate too much.
-            self._known.extend([_UNKNOWN] * (row + _MORE - room))
+            self._known.extend([_UNKNOWN] * (row + _ROWS_AT_ONCE - size))
 
 
 Composition = tuple[Features, ...]
@@ -82,9 +84,9 @@ class FeatureRows:
     def __len__(self) -> int:
         return len(self._of)
 
-    def same(self, as_: int) -> None:
+    def same(self, source: int) -> None:
         """Append a context with the composition of context `as_`."""
-        self._of.append(self._of[as_])
+        self._of.append(self._of[source])
 
     def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
         """Append a context: that of `before` plus `more`, features with their category index."""
@@ -94,16 +96,16 @@ class FeatureRows:
         """Like `add`, but replaces context `number`."""
         self._of[number] = self._made(before, more)
 
-    def put_same(self, number: int, as_: int) -> None:
+    def put_same(self, number: int, source: int) -> None:
         """Like `same`, but replaces context `number`."""
-        self._of[number] = self._of[as_]
+        self._of[number] = self._of[source]
 
     def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> tuple[int, ...]:
-        made = list(self._of[before])
+        extended = list(self._of[before])
         for category, own in more:
-            self._rows.append(plus(self._rows[made[category]], own))
-            made[category] = len(self._rows) - 1
-        return tuple(made)
+            self._rows.append(plus(self._rows[extended[category]], own))
+            extended[category] = len(self._rows) - 1
+        return tuple(extended)
 
     def at(self, number: int) -> Composition:
         """Composition of a context. Raises `IndexError` if it does not exist."""
@@ -131,11 +133,11 @@ Parts = Callable[[Node], Sequence[tuple[int, Features]]]
 split it."""
 
 _THINKING: Final = INDEX["thinking"]
-_WAYS: Final = 8
+_MAX_WHOLE: Final = 8
 """Number of weights for which whole tokens are cached: those of a few models, and of the previous learning step."""
 
 
-class _Owed:
+class _HeaderFeatures:
     """Features of headers by node, each distinct one stored once: a session has few."""
 
     def __init__(self) -> None:
@@ -191,7 +193,7 @@ class Cumulated:
         self._alike = alike if alike is not None else {}
         self._split: dict[int, tuple[int, ...]] = {}
         self._rows = FeatureRows()
-        self._owed = _Owed()
+        self._owed = _HeaderFeatures()
         self._alone: dict[str, Features] = {}
         """Features by digest of headers that do not follow another header."""
         self._whole: dict[int, WholeTokens] = {}
@@ -222,22 +224,22 @@ class Cumulated:
         """Features that the block of `node` adds, with category indexes; None for a header, which counts with the
         next block.
         """
-        owed = self._owed.at(node.parent)
+        pending = self._owed.at(node.parent)
         if node.block.kind == HEADER:
-            known = self._alone.get(node.block.digest) if owed is NOTHING else None
-            if known is None:
-                known = plus(owed, self.measure(node.block))
-                if owed is NOTHING:
-                    self._alone[node.block.digest] = known
-            self._owed.put(node.id, known)
+            features = self._alone.get(node.block.digest) if pending is NOTHING else None
+            if features is None:
+                features = plus(pending, self.measure(node.block))
+                if pending is NOTHING:
+                    self._alone[node.block.digest] = features
+            self._owed.put(node.id, features)
             return None
         parts = self._parts(node) if self._parts else ()
         if not parts:
             own = self._features(node)
-            return [(node.category, own if owed is NOTHING else plus(own, owed))]
+            return [(node.category, own if pending is NOTHING else plus(own, pending))]
         self._split[node.id] = tuple(category for category, _ in parts)
         (category, first), *others = parts
-        return [(category, plus(first, owed)), *others]
+        return [(category, plus(first, pending)), *others]
 
     def revise(self, first: int) -> None:
         """Count the nodes from `first` again, after a report gave one of them its tokens."""
@@ -250,10 +252,10 @@ class Cumulated:
                 self._rows.put(id_, node.parent, more)
 
     def _features(self, node: Node) -> Features:
-        told = self._reported.get(node.id)
-        if told is None and self._alike:
-            told = self._alike.get(node.block.digest)
-        return self.measure(node.block) if told is None else Features(reported=told)
+        reported = self._reported.get(node.id)
+        if reported is None and self._alike:
+            reported = self._alike.get(node.block.digest)
+        return self.measure(node.block) if reported is None else Features(reported=reported)
 
     def owed(self, node: int) -> Features:
         """Features of the header before the block of `node`, which count with its first part."""
@@ -293,9 +295,9 @@ class Cumulated:
 
     def whole(self, weights: Weights) -> WholeTokens:
         """Whole tokens of contexts by category under `weights`."""
-        found = self._whole.get(id(weights))
-        if found is None or found.rows is not self._rows or found.weights is not weights:
-            if len(self._whole) >= _WAYS:
+        whole = self._whole.get(id(weights))
+        if whole is None or whole.rows is not self._rows or whole.weights is not weights:
+            if len(self._whole) >= _MAX_WHOLE:
                 self._whole.clear()
-            found = self._whole[id(weights)] = WholeTokens(self._rows, weights)
-        return found
+            whole = self._whole[id(weights)] = WholeTokens(self._rows, weights)
+        return whole

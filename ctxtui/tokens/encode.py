@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-PIECE: Final = 256 * 1024
+PIECE_CHARACTERS: Final = 256 * 1024
 """Characters passed to the tokenizer at once. A run of more than 1,000,000 white-space characters overflows its
 regex stack, and the list of tokens of a very long text is built under the GIL (design §10)."""
 
-_NEAR: Final = (4096, 32 * 1024)
+_SEARCH_WINDOWS: Final = (4096, 32 * 1024)
 """Characters before the limit that are searched for a safe cut, nearest first; the search holds the GIL."""
 
 # Positions that no pattern of o200k or cl100k matches across, so that both sides count as they would together:
@@ -38,28 +38,28 @@ def count_text(encoding: Encoding, text: str) -> int:
     safely, for longer ones; otherwise within one or two tokens per cut. A lone surrogate counts as U+FFFD. Raises
     `TokenizerFailure`.
     """
-    if len(text) <= PIECE:
+    if len(text) <= PIECE_CHARACTERS:
         return _count_piece(encoding, text)
-    return sum(_count_piece(encoding, piece) for piece in pieces(text))
+    return sum(_count_piece(encoding, piece) for piece in split_pieces(text))
 
 
-def pieces(text: str, size: int = PIECE) -> Iterator[str]:
+def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
     """Split `text` into parts of at most `size` characters, where possible at cuts that do not change the count."""
     start = 0
     while len(text) - start > size:
-        end = _cut(text, start, start + size)
+        end = _find_cut(text, start, start + size)
         yield text[start:end]
         start = end
     if start < len(text):
         yield text[start:] if start else text
 
 
-def _cut(text: str, start: int, limit: int) -> int:
+def _find_cut(text: str, start: int, limit: int) -> int:
     """Last safe cut in (`start`, `limit`], searched near the limit first; `limit` if there is none."""
-    for low in (max(start, limit - near) for near in _NEAR):
-        found = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
-        if found and found[0].start() <= limit:
-            return found[0].start()
+    for low in (max(start, limit - near) for near in _SEARCH_WINDOWS):
+        cuts = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
+        if cuts and cuts[0].start() <= limit:
+            return cuts[0].start()
     return limit
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block_content import Media
 
-PATCH: Final = 28
+PATCH_PIXELS: Final = 28
 """Edge of an Anthropic image patch in pixels (facts §3)."""
 
 
@@ -65,7 +65,7 @@ def image_tokens(rule: ImageRule, width: int, height: int, detail: str = "high")
     if width <= 0 or height <= 0:
         return 0
     if isinstance(rule, Resizing):
-        return _patches(*resized(rule, width, height), PATCH)
+        return _patches(*fit_size(rule, width, height), PATCH_PIXELS)
     if isinstance(rule, Tiles):
         return rule.base if detail == "low" else rule.base + rule.per_tile * _tiles(width, height)
     if isinstance(rule, Patches):
@@ -77,12 +77,12 @@ def _patches(width: int, height: int, edge: int) -> int:
     return math.ceil(width / edge) * math.ceil(height / edge)
 
 
-def resized(rule: Resizing, width: int, height: int) -> tuple[int, int]:
+def fit_size(rule: Resizing, width: int, height: int) -> tuple[int, int]:
     """Size at which Anthropic reads an image: the largest of the same shape within the rule's limits."""
 
     def fits(w: int, h: int) -> bool:
-        edge = math.ceil(max(w, h) / PATCH) * PATCH
-        return edge <= rule.max_edge and _patches(w, h, PATCH) <= rule.max_tokens
+        edge = math.ceil(max(w, h) / PATCH_PIXELS) * PATCH_PIXELS
+        return edge <= rule.max_edge and _patches(w, h, PATCH_PIXELS) <= rule.max_tokens
 
     if fits(width, height):
         return width, height
@@ -94,8 +94,8 @@ def resized(rule: Resizing, width: int, height: int) -> tuple[int, int]:
             low = middle
         else:
             high = middle
-    other = max(1, round(Fraction(low * short, long)))
-    return (low, other) if width >= height else (other, low)
+    shorter = max(1, round(Fraction(low * short, long)))
+    return (low, shorter) if width >= height else (shorter, low)
 
 
 def _tiles(width: int, height: int) -> int:
@@ -129,11 +129,11 @@ def image_size(data: bytes) -> ImageSize | None:
     """Read format and pixels of a PNG, JPEG, GIF or WebP image from its first bytes; None if they do not hold them."""
     for reader in _READERS:
         try:
-            found = reader(data)
+            size = reader(data)
         except (struct.error, IndexError):
             return None
-        if found is not None:
-            return found
+        if size is not None:
+            return size
     return None
 
 
@@ -186,10 +186,10 @@ def _webp(data: bytes) -> ImageSize | None:
 _READERS: Final[tuple[Callable[[bytes], ImageSize | None], ...]] = (_png, _gif, _jpeg, _webp)
 
 
-UNSEEN: Final = (1092, 1092)
+UNKNOWN_SIZE: Final = (1092, 1092)
 """Pixels assumed for an image that the recording only refers to (an address, a file id) or whose head is unreadable."""
 
-_HEAD: Final = 512 * 1024
+_HEAD_CHARACTERS: Final = 512 * 1024
 """Base64 characters searched for an image's size; a JPEG may have a long preview first."""
 
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
@@ -205,8 +205,8 @@ def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
         return pdf_pages(_bytes(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0
-    size = image_size(_bytes(media.data[:_HEAD]))
-    return image_tokens(rule, *(size[1:] if size else UNSEEN))
+    size = image_size(_bytes(media.data[:_HEAD_CHARACTERS]))
+    return image_tokens(rule, *(size[1:] if size else UNKNOWN_SIZE))
 
 
 def pdf_pages(data: bytes) -> int:

@@ -21,7 +21,7 @@ Counting = tuple[str, str, int, str, int]
 """A way of counting: encoding, image rule, tokens per page, tool rule, hidden envelope."""
 
 
-class Takes(NamedTuple):
+class RequestLimits(NamedTuple):
     """Limits of a model's requests: whether they may end with a begun answer (`prefill`), and at most `media` images
     and as many PDF pages (facts §1).
     """
@@ -30,7 +30,7 @@ class Takes(NamedTuple):
     media: int = 600
 
 
-TAKES_ALL: Final = Takes()
+UNKNOWN_LIMITS: Final = RequestLimits()
 """Limits of an unknown model."""
 
 
@@ -89,9 +89,11 @@ class ModelCard(Struct, frozen=True):
     sources: tuple[tuple[str, str], ...] = ()
 
     @property
-    def takes(self) -> Takes:
+    def takes(self) -> RequestLimits:
         """Limits of the model's requests."""
-        return Takes(self.prefill, 100 if self.window is not None and self.window <= 200_000 else TAKES_ALL.media)
+        return RequestLimits(
+            self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
+        )
 
     @property
     def image(self) -> ImageRule:
@@ -130,7 +132,7 @@ _FIGURES: Final = {
 _VECTORS: Final = ("factors", "spread", "doubt")
 
 
-_EVERY: Final = "*"
+_ANY_MODEL: Final = "*"
 """Pattern of rules that apply to every model."""
 
 
@@ -147,10 +149,10 @@ class ModelRule(Struct, frozen=True):
 
     def holds_for(self, plain: str) -> bool:
         """Whether the rule applies to the model with that plain id."""
-        return any(fits(plain, pattern) for pattern in self.models)
+        return any(matches_pattern(plain, pattern) for pattern in self.models)
 
 
-def fits(name: str, pattern: str) -> bool:
+def matches_pattern(name: str, pattern: str) -> bool:
     """Whether `name` matches `pattern`: a faster `fnmatch.fnmatchcase`.
 
     That makes a regular expression of every pattern, 5 ms for those of a card. Nearly all use no sign but ``*``.
@@ -195,7 +197,7 @@ class ModelTable:
     def knows(self, model_id: str) -> bool:
         """Whether a rule names the model or its family; rules for every model do not count."""
         plain = plain_id(model_id)
-        return any(rule.holds_for(plain) for rule in self._rules if _EVERY not in rule.models)
+        return any(rule.holds_for(plain) for rule in self._rules if _ANY_MODEL not in rule.models)
 
     def _fold(self, model_id: str) -> ModelCard:
         plain = plain_id(model_id)
@@ -203,9 +205,9 @@ class ModelTable:
         sources: dict[str, str] = {}
         for rule in self._rules:
             if rule.holds_for(plain):
-                given = {k: v for k, v in rule.figures.items() if k not in _VECTORS}
+                figures = {k: v for k, v in rule.figures.items() if k not in _VECTORS}
                 vectors = {k: getattr(card, k)._replace(**rule.figures[k]) for k in _VECTORS if k in rule.figures}
-                card = replace(card, **given, **vectors)
+                card = replace(card, **figures, **vectors)
                 sources |= dict.fromkeys(rule.figures, rule.source)
         if "[1m]" in model_id.lower():
             # Claude Code's own mark for a session with the long window.

@@ -86,10 +86,10 @@ _WORDS_PER_SLICE: Final = 8192
 
 def check_vocabulary(vocabulary: str, raw: bytes) -> None:
     """Raise `VocabularyError` unless `raw` (uncompressed) is the published vocabulary of that name."""
-    found = hashlib.sha256(raw).hexdigest()
-    if found != SHA256[vocabulary]:
+    digest = hashlib.sha256(raw).hexdigest()
+    if digest != SHA256[vocabulary]:
         raise VocabularyError(
-            f"vocabulary {vocabulary} is damaged: sha256 {found}, expected {SHA256[vocabulary]}; reinstall ctxtui"
+            f"vocabulary {vocabulary} is damaged: sha256 {digest}, expected {SHA256[vocabulary]}; reinstall ctxtui"
         )
 
 

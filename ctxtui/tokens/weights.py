@@ -28,18 +28,18 @@ class Weights(Struct, frozen=True):
     calibrated: bool = False
 
 
-def prior(card: ModelCard) -> Weights:
+def prior_weights(card: ModelCard) -> Weights:
     """Weights of a model family before anything is learnt from the session; reported tokens count as they are."""
     return Weights(card.factors._replace(reported=1.0), card.spread, card.half_width, card.exact)
 
 
-def tokens(features: Sequence[float], weights: Weights) -> float:
+def weigh(features: Sequence[float], weights: Weights) -> float:
     """Multiply features by weights."""
     total: float = sum(map(mul, features, weights.factors))
     return total
 
 
-def slack(features: Features, weights: Weights) -> float:
+def half_interval(features: Features, weights: Weights) -> float:
     """Half of the 90 % interval of one block's tokens; the errors of its features are taken as independent."""
     parts = zip(features, weights.factors, weights.spread, strict=True)
     return math.sqrt(sum((f * w * s) ** 2 for f, w, s in parts))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ctxtui.cache import prefix_key
 from ctxtui.cache.prefix_key import PrefixEnd, PrefixKeys, PromptFacts
-from ctxtui.cache.prefix_seed import Seed
+from ctxtui.cache.prefix_salt import PrefixSalt
 from ctxtui.core import block
 from ctxtui.core.block import Block, Place
 from ctxtui.core.tree import ROOT, Tree
@@ -31,7 +31,7 @@ dialects = st.sampled_from([ANTHROPIC, CHAT, RESPONSES])
 
 
 def keys(tree: Tree, dialect: str) -> PrefixKeys:
-    return PrefixKeys(tree, Seed(dialect, b"t" * 16, b"s" * 16, b"m" * 16), PromptFacts(tree), strips=False)
+    return PrefixKeys(tree, PrefixSalt(dialect, b"t" * 16, b"s" * 16, b"m" * 16), PromptFacts(tree), strips=False)
 
 
 def ends(made: PrefixKeys, heads: list[int]) -> list[tuple[object, ...]]:

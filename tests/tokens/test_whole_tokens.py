@@ -10,7 +10,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens import cumulate
 from ctxtui.tokens.cumulate import FeatureRows, WholeTokens
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 
 
 def _weights(dice: random.Random) -> Weights:
@@ -31,11 +31,11 @@ def test_every_context_comes_to_what_its_features_come_to() -> None:
     for many in (40, 6_000):
         _grown(rows, dice, many)
         for number in dice.sample(range(len(rows)), 30):
-            told = tuple(round(tokens(one, weights)) for one in rows.at(number))
+            told = tuple(round(weigh(one, weights)) for one in rows.at(number))
             assert whole.at(number) == told
             assert tuple(whole.of(number, category) for category in range(len(CATEGORIES))) == told
     rows.put(7, 3, [(1, Features(text=9.0))])
-    assert whole.of(7, 1) == round(tokens(rows.of(7, 1), weights)), "one that is counted again"
+    assert whole.of(7, 1) == round(weigh(rows.of(7, 1), weights)), "one that is counted again"
     with pytest.raises(IndexError):
         whole.at(len(rows))
 
@@ -45,7 +45,7 @@ def test_a_row_is_weighed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(features: Features, weights: Weights) -> float:
         weighed.append(features)
-        return tokens(features, weights)
+        return weigh(features, weights)
 
     monkeypatch.setattr(cumulate, "tokens", counted)
     dice, rows = random.Random(6), FeatureRows()

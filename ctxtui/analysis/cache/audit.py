@@ -15,7 +15,7 @@ from ctxtui.analysis.cache.losses import CacheDemand, CacheDemands, lifetime
 from ctxtui.analysis.cache.miss_cause import BEHIND, Cause
 from ctxtui.analysis.cache.missed import NOT_IN_RECORD
 from ctxtui.analysis.running_totals import running_of
-from ctxtui.cache.explain import agrees
+from ctxtui.cache.explain import matches_diagnosis
 from ctxtui.cache.outcome import LOOKBACK, NOT_YET
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
@@ -61,7 +61,7 @@ class Evidence:
             return ""
         shared = self._tree.common(forecast.base.sent_head, forecast.call.sent_head)
         after = next(iter(self._tree.path(forecast.call.sent_head, shared)), shared)
-        same = agrees(cause.name, self._tree[after].place.section, said)
+        same = matches_diagnosis(cause.name, self._tree[after].place.section, said)
         return f"; the provider says {said}" + ("" if same is None else ", as found here" if same else ", unlike here")
 
     def _told(self, forecast: CacheForecast, cause: Cause) -> str:

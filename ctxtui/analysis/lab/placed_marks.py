@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.cache.prompts import CachePrompts, message_before
 from ctxtui.analysis.lab.edited_path import EditedPath
 from ctxtui.analysis.lab.variant import RECORDED
-from ctxtui.cache.marker_placement import STRATEGIES, Held, KnownEnds, PlacementRequest, Strategy
+from ctxtui.cache.marker_placement import STRATEGIES, DeepestCached, KnownEnds, PlacementRequest, Strategy
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
@@ -59,7 +59,7 @@ def marks_of(
     prompts: CachePrompts,
     tree: Tree,
     rules: CacheRules,
-    held: Held,
+    held: DeepestCached,
     tokens: Callable[[int], int],
     known: KnownEnds | None = None,
 ) -> tuple[list[Mark], bool]:

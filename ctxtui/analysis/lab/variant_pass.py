@@ -23,8 +23,8 @@ from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.cache.marker_placement import KnownEnds
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
-from ctxtui.cache.prompt import prompt
+from ctxtui.cache.prefix_key import PrefixChains
+from ctxtui.cache.prompt import build_prompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block, text
@@ -131,7 +131,7 @@ class Bench:
         self.charge = charge
         self.costs = costs
         self.usable_share = usable_share
-        self.prefixes = Prefixes(book.session.tree)
+        self.prefixes = PrefixChains(book.session.tree)
         self._usable: dict[tuple[str, str], int] = {}
         self._sums: dict[str, dict[int, int]] = {}
         self._summed_of = -1
@@ -383,14 +383,14 @@ class VariantPass:
 
         def held(life: float = 0.0) -> int:
             # Few strategies ask for it.
-            base = prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
+            base = build_prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
             return self._simulator.held(base, start, life)
 
         marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
             answer = self._tree.extend(here.head, answer_items(self._tree, step.call))
-        made = prompt(
+        made = build_prompt(
             self._bench.prefixes,
             rules,
             seed,
@@ -461,7 +461,7 @@ class VariantPass:
         return self._block_tokens(next(iter(self._models), ""), text(words))
 
     def _block_tokens(self, model: str, block: Block) -> int:
-        return round(weights.tokens(self._book.measure(model)(block), self._book.weights(model)))
+        return round(weights.weigh(self._book.measure(model)(block), self._book.weights(model)))
 
 
 def simulated_usd(bench: Bench, call: Call, usage: Usage) -> float | None:

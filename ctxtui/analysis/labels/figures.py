@@ -11,7 +11,7 @@ from ctxtui.analysis.figures import BlockFigure
 from ctxtui.analysis.labels.segments import featured
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens.features import plus
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 
 
 class SegmentFigure(Struct, frozen=True):
@@ -49,7 +49,7 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
     for one, own in zip(split, featured(split, ways.measure(here.block), here.category), strict=True):
         start = sums[one.category]
         sums[one.category] = plus(start, plus(own, owed) if not out else own)
-        grown = round(tokens(sums[one.category], weights)) - round(tokens(start, weights))
+        grown = round(weigh(sums[one.category], weights)) - round(weigh(start, weights))
         out.append(SegmentFigure(one.start, one.end, one.label, CATEGORIES[one.category], one.begins, grown))
     return out
 

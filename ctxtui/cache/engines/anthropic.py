@@ -14,10 +14,10 @@ from ctxtui.cache.outcome import (
     CacheOutcome,
     Entry,
     Reason,
-    split,
+    split_writes,
 )
 from ctxtui.cache.prefix_key import PrefixEnd
-from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.cache.rules import Mechanism
 from ctxtui.wire.grammar import ANTHROPIC
 
@@ -45,42 +45,44 @@ class Anthropic:
 
     def copy(self) -> Anthropic:
         """Return an independent cache with the same entries."""
-        other = Anthropic()
-        other.entries, other._last, other._ends = dict(self.entries), self._last, dict(self._ends)
-        return other
+        copied = Anthropic()
+        copied.entries, copied._last, copied._ends = dict(self.entries), self._last, dict(self._ends)
+        return copied
 
     def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request reads and writes now; changes nothing."""
-        rules, _, marks, tokens, total, _, _ = prompt
-        if not marks:
+        rules, _, markers, tokens, total, _, _ = prompt
+        if not markers:
             return CacheOutcome(prompt, at, reasons=(Reason(NO_MARKER),))
-        noted: list[Reason] = []
-        new: list[tuple[CacheMark, int]] = []
+        reasons: list[Reason] = []
+        new: list[tuple[CacheMarker, int]] = []
         renewed: list[bytes] = []
-        hit = self._hit(marks, at, rules.lookback, noted, why)
+        hit = self._hit(markers, at, rules.lookback, reasons, why)
         read, after, life = 0, 0, None
         if hit is not None:
             length, after, life = tokens(hit.node), hit.number, self.entries[hit.key][2]
             read = length if length < total else total
             renewed.append(hit.key)
-        for mark in marks:
-            spot = mark.spot
-            if spot.number > after:
-                length = tokens(spot.node)
+        for marker in markers:
+            position = marker.spot
+            if position.number > after:
+                length = tokens(position.node)
                 if length >= rules.minimum:
-                    new.append((mark, length if length < total else total))
-            elif spot is not hit and self._live(spot, at):
-                renewed.append(spot.key)
+                    new.append((marker, length if length < total else total))
+            elif position is not hit and self._live(position, at):
+                renewed.append(position.key)
         if new:
             life = new[-1][0].life
         elif hit is None:
-            short = rules.minimum - tokens(marks[-1].spot.node)
-            noted.append(Reason(MINIMUM, marks[-1].spot, short))
-        entered = tuple([(mark.spot.key, mark.life) for mark, _ in new])
-        return CacheOutcome(prompt, at, read, split(read, new), hit, entered, tuple(renewed), life, tuple(noted))
+            short = rules.minimum - tokens(markers[-1].spot.node)
+            reasons.append(Reason(MINIMUM, markers[-1].spot, short))
+        entered = tuple([(marker.spot.key, marker.life) for marker, _ in new])
+        return CacheOutcome(
+            prompt, at, read, split_writes(read, new), hit, entered, tuple(renewed), life, tuple(reasons)
+        )
 
     def _hit(
-        self, marks: tuple[CacheMark, ...], at: float, lookback: int, noted: list[Reason], why: bool
+        self, markers: tuple[CacheMarker, ...], at: float, lookback: int, reasons: list[Reason], why: bool
     ) -> PrefixEnd | None:
         """Find the deepest readable position, and note the reasons why a deeper one is not readable.
 
@@ -88,46 +90,46 @@ class Anthropic:
         prompt.
         """
         entries = self.entries
-        last = marks[-1]
-        for mark in reversed(marks):
-            spot = mark.spot
-            end = spot.number - lookback
-            while spot.number > end and spot.before is not None:
-                entry = entries.get(spot.key)
+        last = markers[-1]
+        for marker in reversed(markers):
+            position = marker.spot
+            end = position.number - lookback
+            while position.number > end and position.before is not None:
+                entry = entries.get(position.key)
                 if entry is not None:
                     until, ready, _ = entry
                     if until + GRACE < at:
-                        noted.append(Reason(EXPIRED, spot, at - until))
+                        reasons.append(Reason(EXPIRED, position, at - until))
                     elif ready > at:
-                        noted.append(Reason(NOT_YET, spot, ready - at))
+                        reasons.append(Reason(NOT_YET, position, ready - at))
                     else:
-                        if why and mark is not last:
-                            self._beyond(marks, spot, at, lookback, noted)
-                        return spot
-                spot = spot.before
+                        if why and marker is not last:
+                            self._beyond(markers, position, at, lookback, reasons)
+                        return position
+                position = position.before
         if why:
-            self._beyond(marks, None, at, lookback, noted)
-        if not noted:
-            noted.append(Reason(NEVER, last.spot))
+            self._beyond(markers, None, at, lookback, reasons)
+        if not reasons:
+            reasons.append(Reason(NEVER, last.spot))
         return None
 
     def _beyond(
-        self, marks: tuple[CacheMark, ...], hit: PrefixEnd | None, at: float, lookback: int, noted: list[Reason]
+        self, markers: tuple[CacheMarker, ...], hit: PrefixEnd | None, at: float, lookback: int, reasons: list[Reason]
     ) -> None:
         """Note the deepest live entry that is outside every marker's lookback window."""
-        last = marks[-1].spot
+        last = markers[-1].spot
         if at > self._last + GRACE:
             return
         # The newest first: they are the most likely to be live.
         newest = reversed(self.entries.values())
         if not any(ready <= at <= until + GRACE for until, ready, _ in newest):
             return
-        for spot in last.back():
-            if hit is not None and spot.number <= hit.number:
+        for position in last.back():
+            if hit is not None and position.number <= hit.number:
                 return
-            if self._live(spot, at):
-                nearest = min(mark.spot.number for mark in marks if mark.spot.number >= spot.number)
-                noted.append(Reason(LOOKBACK, spot, nearest - spot.number - lookback + 1))
+            if self._live(position, at):
+                nearest = min(marker.spot.number for marker in markers if marker.spot.number >= position.number)
+                reasons.append(Reason(LOOKBACK, position, nearest - position.number - lookback + 1))
                 return
 
     def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
@@ -136,14 +138,14 @@ class Anthropic:
         if not any(lasts >= life and at <= end + GRACE for lasts, end in self._ends.items()):
             return None
         entries = self.entries
-        for spot in prompt.last.back():
-            entry = entries.get(spot.key)
+        for position in prompt.last.back():
+            entry = entries.get(position.key)
             if entry is not None and entry[1] <= at <= entry[0] + GRACE and entry[2] >= life:
-                return spot
+                return position
         return None
 
-    def _live(self, spot: PrefixEnd, at: float) -> bool:
-        entry = self.entries.get(spot.key)
+    def _live(self, position: PrefixEnd, at: float) -> bool:
+        entry = self.entries.get(position.key)
         return entry is not None and entry[1] <= at <= entry[0] + GRACE
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
@@ -180,8 +182,8 @@ class Anthropic:
     def _serve(self, prompt: CachedPrompt, at: float, began: float) -> None:
         assert prompt.answer is not None
         life = min(prompt.rules.lives.values())
-        for spot in prompt.answer.back():
-            if spot.number <= prompt.last.number:
+        for position in prompt.answer.back():
+            if position.number <= prompt.last.number:
                 return
-            if spot.served:
-                self._enter(spot.key, at + life, began, life)
+            if position.served:
+                self._enter(position.key, at + life, began, life)

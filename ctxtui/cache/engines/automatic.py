@@ -52,16 +52,16 @@ class Automatic:
         return holds
 
     def _why(self, prompt: CachedPrompt, at: float, common: int) -> tuple[Reason, ...]:
-        known = self.trail.known(prompt.last)
-        if known is None:
+        longest = self.trail.known(prompt.last)
+        if longest is None:
             return (Reason(NEVER),)
-        owner, number = self.trail.owner(known)
+        owner, number = self.trail.owner(longest)
         uses = [u for n, u in enumerate(self.trail.uses) if n >= owner and self.trail.has(n, owner, number)]
-        if common or prompt.tokens(known.node) < prompt.rules.minimum:
-            return (Reason(MINIMUM, known, prompt.rules.minimum - prompt.tokens(known.node)),)
+        if common or prompt.tokens(longest.node) < prompt.rules.minimum:
+            return (Reason(MINIMUM, longest, prompt.rules.minimum - prompt.tokens(longest.node)),)
         if all(use.ready > at for use in uses):
-            return (Reason(NOT_YET, known, min(use.ready for use in uses) - at),)
-        return (Reason(EXPIRED, known, at - max(use.at for use in uses) - prompt.rules.retention),)
+            return (Reason(NOT_YET, longest, min(use.ready for use in uses) - at),)
+        return (Reason(EXPIRED, longest, at - max(use.at for use in uses) - prompt.rules.retention),)
 
     def take(self, outcome: CacheOutcome, began: float) -> None:
         """Record a sent request whose answer `began` (Unix seconds)."""

@@ -10,7 +10,7 @@ from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import Mechanism
 
-SIMILAR: Final = 0.1
+MIN_SIMILARITY: Final = 0.1
 """Share of a prompt that a slot must hold to be chosen for it; otherwise the least recently used slot is (the
 server's default, from its README)."""
 _FREE: Final = -1
@@ -50,7 +50,7 @@ class Slots:
     def _chosen(self, prompt: CachedPrompt) -> tuple[int, PrefixEnd | None]:
         """Choose the slot for `prompt` (`_FREE`: an empty one) and the longest prefix that it holds."""
         best = self._held(prompt, self.slots)
-        if best is not None and prompt.tokens(best.node) > SIMILAR * prompt.total:
+        if best is not None and prompt.tokens(best.node) > MIN_SIMILARITY * prompt.total:
             owner = self.trail.owner(best)
             return next(slot for slot in reversed(self.slots) if self.trail.has(slot, *owner)), best
         if len(self.slots) < prompt.rules.slots:

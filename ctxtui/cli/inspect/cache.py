@@ -12,7 +12,7 @@ import click
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cache.marker_placement import DEFAULT
-from ctxtui.cache.marker_value import Worth
+from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
@@ -217,6 +217,6 @@ def _worth(one: Placing) -> Iterator[str]:
     yield from (_idle(one, mark) for mark in idle[:_MOST])
 
 
-def _idle(one: Placing, mark: Worth) -> str:
+def _idle(one: Placing, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
     return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(one, -mark.gain)} lost"

@@ -16,7 +16,7 @@ from ctxtui.curation.apply.applied import Applied, leaving
 from ctxtui.curation.apply.standing_markers import put_in
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 
 Measure = Callable[[Block], Features]
 """The raw features of a block that no context has yet."""
@@ -77,8 +77,8 @@ def body_sums(
         if change is not None and change.after is not None:
             walk.add(Item(change.after, context.items[position].place))
         here = position + (change is not None or position in out)
-    rounded = [round(tokens(features, weights)) for features in walk.sums]
-    rounded[_THINKING] -= round(tokens(earlier, weights))
+    rounded = [round(weigh(features, weights)) for features in walk.sums]
+    rounded[_THINKING] -= round(weigh(earlier, weights))
     return rounded
 
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.book import Book
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import PrefixChains
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
@@ -28,7 +28,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import Pricer
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.wire.request import Request
 
 _EARLIER: Final = 20
@@ -59,8 +59,8 @@ class Foreteller:
         self._rules = rules
         self.partner = partner
         self._price = price
-        self._prefixes = Prefixes(Tree())
-        self._summed = Summed(self._prefixes.tree, self._count)
+        self._prefixes = PrefixChains(Tree())
+        self._summed = SummedTokens(self._prefixes.tree, self._count)
         self._simulator = Simulator()
         self._lock = threading.Lock()
         self._last: dict[str, tuple[Draft, CacheOutcome]] = {}
@@ -76,7 +76,7 @@ class Foreteller:
 
     def _count(self, block: Block) -> int:
         card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
-        return round(tokens(self._counter(card)(block), weights))
+        return round(weigh(self._counter(card)(block), weights))
 
     def foretell(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
         """What `draft` of `thread` will come to if it is sent at Unix time `at`; None where the provider would refuse
@@ -106,7 +106,7 @@ class Foreteller:
             return self._summed(node) + more if node else 0
 
         name = self.partner.endpoint.name
-        made, refused = prompt_of(self._prefixes, request, self._rules, tokens, provider=name, scope="chat")
+        made, refused = prompt_from_request(self._prefixes, request, self._rules, tokens, provider=name, scope="chat")
         return None if refused else made
 
     def _learn(self, thread: str) -> None:

@@ -10,11 +10,11 @@ from typing import ClassVar
 import pytest
 
 import ctxtui
-from ctxtui.cache.markers import markers
+from ctxtui.cache.markers import read_markers
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import PrefixEnd, Prefixes
+from ctxtui.cache.prefix_key import PrefixChains, PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rule_table import RuleDataError, parse_rules
 from ctxtui.cache.rules import CacheRules, Mechanism
 from ctxtui.cache.simulate import ENGINES, Simulator
@@ -68,12 +68,14 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> CacheRules:
 
 def test_another_engine_is_a_class_and_a_line_of_the_registry(rules: CacheRules) -> None:
     assert rules.engine == "whole" and rules.known and rules.mechanism is Whole.mechanism
-    prefixes, simulator = Prefixes(Tree()), Simulator()
-    tokens = Summed(prefixes.tree, count)
+    prefixes, simulator = PrefixChains(Tree()), Simulator()
+    tokens = SummedTokens(prefixes.tree, count)
 
     def send(*words: str) -> tuple[int, int]:
         body = {"model": "gpt-5.4", "messages": [user(*map(text, words))]}
-        made, refused = prompt_of(prefixes, DECODE["openai_chat"](json.dumps(body).encode(), None), rules, tokens)
+        made, refused = prompt_from_request(
+            prefixes, DECODE["openai_chat"](json.dumps(body).encode(), None), rules, tokens
+        )
         outcome = simulator.send(made, 0.0)
         assert not refused
         return outcome.read, outcome.total
@@ -89,7 +91,7 @@ def test_another_engine_is_a_class_and_a_line_of_the_registry(rules: CacheRules)
 def test_its_mechanism_says_what_the_rest_asks_for(rules: CacheRules) -> None:
     body = {"model": "gpt-5.4", "messages": [user({**text("a#300"), "prompt_cache_breakpoint": {"type": "ephemeral"}})]}
     request = DECODE["openai_chat"](json.dumps(body).encode(), None)
-    assert [mark.item for mark in markers(request, rules).marks] == [len(request.items) - 1]
+    assert [mark.item for mark in read_markers(request, rules).marks] == [len(request.items) - 1]
 
 
 def test_an_engine_that_there_is_not_is_an_error_of_the_data() -> None:

@@ -30,7 +30,7 @@ from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import body
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.wire.registry import DIALECTS
 from tests.analysis.cache.test_audit import Talk
 from tests.cases import claude_code
@@ -60,10 +60,10 @@ def written_count(book: Book, counter: Counter, found: Curation) -> int:
             reported[head] = ways.own(known.popleft()).reported
     counts = Cumulated(made, counter(card), None, reported)
     counts.advance()
-    sums = [round(tokens(features, weights)) for features in counts.at(head)]
+    sums = [round(weigh(features, weights)) for features in counts.at(head)]
     start = made[head].turn_start
     if card.strips_thinking and start != ROOT:
-        sums[_THINKING] -= round(tokens(counts.at(made[start].parent)[_THINKING], weights))
+        sums[_THINKING] -= round(weigh(counts.at(made[start].parent)[_THINKING], weights))
     return sum(sums)
 
 

@@ -16,7 +16,7 @@ SPEED_IS_MODEL: Final = False
 is followed here (facts §2, two sources)."""
 
 
-class Seed(NamedTuple):
+class PrefixSalt(NamedTuple):
     """Prefix salt: the start of the chain of keys, and the bytes mixed in where a section begins (16 each).
 
     Two requests share a cached prefix up to the first section whose entry here differs.
@@ -28,12 +28,12 @@ class Seed(NamedTuple):
     messages: bytes
 
 
-def mixed(*parts: bytes) -> bytes:
+def mix(*parts: bytes) -> bytes:
     """Digest of `parts` (16 bytes)."""
     return blake2b(b"\0".join(parts), digest_size=KEY_BYTES).digest()
 
 
-def seed(
+def prefix_salt(
     rules: CacheRules,
     dialect: str,
     *,
@@ -41,7 +41,7 @@ def seed(
     scope: str = "",
     model: str = "",
     params: Mapping[str, Json] | None = None,
-) -> Seed:
+) -> PrefixSalt:
     """Build the salt of a request in `dialect` with the top-level members `params`.
 
     ``betas`` in `params` is the active beta set. `scope` is what the provider separates caches by (workspace or
@@ -49,32 +49,36 @@ def seed(
     left out.
     """
     lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
-    for path, since, value in effective(rules, dialect, params or {}):
+    for path, since, value in effective_parameters(rules, dialect, params or {}):
         lost[since].append(path.encode("utf-8", "surrogatepass") + b"=" + canonical.dumps(value))
     base = [name.encode("utf-8", "surrogatepass") for name in (provider, scope, model)]
     if SPEED_IS_MODEL:
         base.append(canonical.dumps((params or {}).get("speed")))
-    return Seed(dialect, mixed(b"tools", *base, *lost["tools"]), mixed(*lost["system"]), mixed(*lost["messages"]))
+    return PrefixSalt(dialect, mix(b"tools", *base, *lost["tools"]), mix(*lost["system"]), mix(*lost["messages"]))
 
 
-def effective(rules: CacheRules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
+def effective_parameters(rules: CacheRules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
     """List the parameters that reach the prompt and are not at their default, in the order of the rules.
 
     Each is (path, first section invalidated, value).
     """
-    found = []
-    for one in rules.parameters.get(dialect, ()):
-        value = _at(params, one.path)
-        if isinstance(value, dict) and one.path == "tool_choice" and value.get("disable_parallel_tool_use") is False:
+    parameters = []
+    for parameter in rules.parameters.get(dialect, ()):
+        value = _value_at(params, parameter.path)
+        if (
+            isinstance(value, dict)
+            and parameter.path == "tool_choice"
+            and value.get("disable_parallel_tool_use") is False
+        ):
             value = {key: item for key, item in value.items() if key != "disable_parallel_tool_use"}
-        if isinstance(value, list) and one.path == "betas":
+        if isinstance(value, list) and parameter.path == "betas":
             value = sorted(map(str, value))
-        if value not in (None, one.default, []):
-            found.append((one.path, one.since, value))
-    return found
+        if value not in (None, parameter.default, []):
+            parameters.append((parameter.path, parameter.since, value))
+    return parameters
 
 
-def _at(params: Mapping[str, Json], path: str) -> Json:
+def _value_at(params: Mapping[str, Json], path: str) -> Json:
     value: Json = params
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
