@@ -87,7 +87,7 @@ def why(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, o
 
     `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
     """
-    available = left.read + left.written if left.prompt.marks else left.total
+    available = left.read + left.written if left.prompt.markers else left.total
     if left.life is None or outcome.read >= min(available, outcome.total) > 0:
         return None if left.life is not None else _below_minimum(now, outcome)
     first, second = first_difference(tree, before.head, now.head)
@@ -225,10 +225,12 @@ def _is_still_prefix(case: _Case) -> bool:
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
     """Deepest position that a request left in the cache."""
-    markers = [marker.spot for marker in left.prompt.marks if any(marker.spot.key == key for key, _ in left.entered)]
+    markers = [
+        marker.position for marker in left.prompt.markers if any(marker.position.key == key for key, _ in left.entered)
+    ]
     if markers:
         return markers[-1]
-    return left.hit if left.prompt.marks else left.prompt.last
+    return left.hit if left.prompt.markers else left.prompt.last
 
 
 def _content(case: _Case) -> Why | None:
@@ -239,9 +241,9 @@ def _reach(case: _Case) -> Why | None:
     early = _find_reason(case.outcome, reasons.NOT_YET)
     if early is not None:
         return Why(NOT_YET, by=early.by)
-    entry, markers = _deepest_entry(case.left), case.now.prompt.marks
-    if entry is not None and markers and markers[-1].spot.number < entry.number:
-        return Why(MARKER_MOVED, by=entry.number - markers[-1].spot.number)
+    entry, markers = _deepest_entry(case.left), case.now.prompt.markers
+    if entry is not None and markers and markers[-1].position.number < entry.number:
+        return Why(MARKER_MOVED, by=entry.number - markers[-1].position.number)
     lookback = _find_reason(case.outcome, reasons.LOOKBACK)
     return Why(LOOKBACK, by=lookback.by) if lookback is not None else None
 

@@ -16,7 +16,7 @@ Placement = list[tuple[int, float]]
 
 
 DeepestCached = Callable[[float], int]
-"""See `PlacementRequest.held`."""
+"""See `PlacementRequest.deepest_cached`."""
 
 
 class KnownEnds:
@@ -33,19 +33,19 @@ class KnownEnds:
 class PlacementRequest(NamedTuple):
     """A request to place markers in: the context `head` in `tree`, cached by `rules`.
 
-    `held` gives the deepest node on its path with a live entry written for at least so many seconds (`ROOT`:
+    `deepest_cached` gives the deepest node on its path with a live entry written for at least so many seconds (`ROOT`:
     none);
     `tokens` gives the length of a context. Only strategies that depend on the cache's content need the two.
-    `known` caches
+    `known_ends` caches
     results of other contexts in the tree, so that successive requests take few steps.
     """
 
     tree: Tree
     head: int
     rules: CacheRules
-    held: DeepestCached = lambda life: ROOT
+    deepest_cached: DeepestCached = lambda life: ROOT
     tokens: Callable[[int], int] = lambda node: 0
-    known: KnownEnds | None = None
+    known_ends: KnownEnds | None = None
 
 
 Place = Callable[[PlacementRequest], Placement]
@@ -63,7 +63,7 @@ class Strategy(NamedTuple):
     """A named way of placing markers, with a short description."""
 
     name: str
-    told: str
+    description: str
     place: Place
 
 
@@ -90,18 +90,18 @@ def mark_moving_tail(request: PlacementRequest) -> Placement:
 
 def mark_static_prefix(request: PlacementRequest) -> Placement:
     """Set one marker after tools and system prompt."""
-    return _place_markers(request.rules, [(static_end(request.tree, request.head, request.known), _SHORT_LIFE)])
+    return _place_markers(request.rules, [(static_end(request.tree, request.head, request.known_ends), _SHORT_LIFE)])
 
 
 def mark_static_and_tail(request: PlacementRequest) -> Placement:
     """Mark the end of the system prompt and the last block."""
-    end, last = static_end(request.tree, request.head, request.known), markable_at(request.tree, request.head)
+    end, last = static_end(request.tree, request.head, request.known_ends), markable_at(request.tree, request.head)
     return _place_markers(request.rules, [(end, _SHORT_LIFE), (last, _SHORT_LIFE)])
 
 
 def mark_memory_aware(request: PlacementRequest) -> Placement:
     """Mark the end of the system prompt, the last memory or summary, and the last block."""
-    tree, head, known_ends = request.tree, request.head, request.known
+    tree, head, known_ends = request.tree, request.head, request.known_ends
     ends = static_end(tree, head, known_ends), memory_end(tree, head, known_ends), markable_at(tree, head)
     return _place_markers(request.rules, [(end, _SHORT_LIFE) for end in ends])
 
@@ -114,11 +114,11 @@ def mark_anchored(request: PlacementRequest) -> Placement:
     cached, an hour would cost twice the price of everything, so there is no anchor.
     """
     tree, rules, tokens = request.tree, request.rules, request.tokens
-    end, last = static_end(tree, request.head, request.known), markable_at(tree, request.head)
-    hit = request.held(0.0)
+    end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)
+    hit = request.deepest_cached(0.0)
     if hit == ROOT:
         return _place_markers(rules, [(end, _SHORT_LIFE), (last, _SHORT_LIFE)])
-    anchor = request.held(rules.seconds(_LONG_LIFE))
+    anchor = request.deepest_cached(rules.seconds(_LONG_LIFE))
     first = first_after(tree, request.head, hit)
     again = rules.writes.get(_SHORT_LIFE, 1.0) - rules.read
     dearer = rules.writes.get(_LONG_LIFE, 1.0) - rules.writes.get(_SHORT_LIFE, 1.0)

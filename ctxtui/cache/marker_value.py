@@ -27,7 +27,7 @@ class MarkerValue(Struct, kw_only=True):
     gain: float = 0.0
 
     @property
-    def paid(self) -> bool:
+    def has_paid(self) -> bool:
         """Whether it saved more than it cost."""
         return self.gain > 0
 
@@ -42,13 +42,15 @@ def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRa
     for number, (outcome, rates) in enumerate(zip(outcomes, prices, strict=True)):
         _credit_reads(outcome, live, rates)
         before, entered = outcome.read, dict(outcome.entered)
-        for marker in outcome.prompt.marks:
-            if marker.spot.key not in entered:
+        for marker in outcome.prompt.markers:
+            if marker.position.key not in entered:
                 continue
-            length = min(outcome.prompt.tokens(marker.spot.node), outcome.total)
-            value = MarkerValue(call=number, node=marker.spot.node, life=marker.life, written=max(0, length - before))
+            length = min(outcome.prompt.tokens(marker.position.node), outcome.total)
+            value = MarkerValue(
+                call=number, node=marker.position.node, life=marker.life, written=max(0, length - before)
+            )
             value.gain = -(rates.writes.get(marker.life, rates.fresh) - rates.fresh) * value.written
-            live[marker.spot.key] = value
+            live[marker.position.key] = value
             values.append(value)
             before = max(before, length)
     return values

@@ -38,7 +38,7 @@ class MarkerRefusal(NamedTuple):
 class Markers(NamedTuple):
     """Valid markers in prompt order, and the refused ones. `explicit`: only these are cached."""
 
-    marks: tuple[BlockMarker, ...]
+    valid: tuple[BlockMarker, ...]
     refusals: tuple[MarkerRefusal, ...]
     explicit: bool = False
 
@@ -49,7 +49,7 @@ def read_markers(request: Request, rules: CacheRules) -> Markers:
 
 
 def read_markers_on(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
-    """Like `markers`, for a request whose blocks are given as `items`."""
+    """Like `read_markers`, for a request whose blocks are given as `items`."""
     if request.skeleton.dialect == ANTHROPIC:
         return _anthropic(items, request, rules)
     return _openai(items, request, rules)

@@ -51,8 +51,8 @@ class _Path(NamedTuple):
 def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda node: True) -> MarkerPlan:
     """Find the cheapest markers for `calls` at their own times (facts §2). Answers are assumed to begin at once.
 
-    Complete up to `EXACT` calls; beyond that the `STATES` cheapest states are followed. `markable` tests whether
-    a node's block may have a marker.
+    Complete up to `MAX_EXACT_CALLS` calls; beyond that the `MAX_STATES` cheapest states are followed. `markable`
+    tests whether a node's block may have a marker.
     """
     ahead = CallsAhead(calls, markable)
     least = list(_minimum_costs(calls))
@@ -105,9 +105,9 @@ def _choices(
     """
     prompt, at = call.prompt, call.at
     live = {entry.key: entry for entry in state if entry.until >= at}
-    live_positions = ahead.held(n, live) if live else []
+    live_positions = ahead.positions_with_keys(n, live) if live else []
     hit = live_positions[0] if live_positions else None
-    places = ahead.places(n, hit)
+    places = ahead.writable_positions(n, hit)
     for new, cost in ahead.writes(n, hit):
         if cost >= most:
             continue
@@ -115,9 +115,9 @@ def _choices(
             markers = (*renewed, *new)
             after = dict(live)
             for marker in markers:
-                own = live.get(marker.spot.key)
+                own = live.get(marker.position.key)
                 lasts = own.life if own else marker.life
-                after[marker.spot.key] = CachedPrefix(marker.spot.key, at + lasts, lasts)
+                after[marker.position.key] = CachedPrefix(marker.position.key, at + lasts, lasts)
             yield markers, cost, ahead.useful(n, after.values())
 
 
@@ -132,7 +132,7 @@ def _writes(
         new = tuple(
             CacheMarker(position, life) for position, life in zip(ends, lives, strict=True) if position is not None
         )
-        charged = split_writes(read, [(marker, prompt.tokens(marker.spot.node)) for marker in new])
+        charged = split_writes(read, [(marker, prompt.tokens(marker.position.node)) for marker in new])
         written = sum(tokens for _, tokens in charged)
         cost = rates.read * read + rates.fresh * (prompt.total - read - written)
         yield new, cost + sum(rates.writes[life] * tokens for life, tokens in charged)
@@ -153,10 +153,10 @@ def _free_markers(
 
     These are the hit, live entries before it, and positions that are written anyway.
     """
-    written_keys = {marker.spot.key for marker in new}
-    end = new[-1].spot.number if new else 0
+    written_keys = {marker.position.key for marker in new}
+    end = new[-1].position.number if new else 0
     life = {
-        position.key: next(marker.life for marker in new if marker.spot.number > position.number)
+        position.key: next(marker.life for marker in new if marker.position.number > position.number)
         for position in places
         if position.number < end
     }
@@ -181,19 +181,19 @@ def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
     """Put markers in prompt order; one that only renews gets the lifetime of the next, as the order requires."""
     labelled: list[CacheMarker] = []
     life = 0.0
-    for marker in sorted(markers, key=lambda mark: -mark.spot.number):
+    for marker in sorted(markers, key=lambda mark: -mark.position.number):
         life = max(life, marker.life)
-        labelled.append(CacheMarker(marker.spot, life))
+        labelled.append(CacheMarker(marker.position, life))
     return tuple(reversed(labelled))
 
 
 def simulate_cost(
     calls: Sequence[TimedPrompt], markers: Sequence[Sequence[CacheMarker]]
 ) -> tuple[float, list[CacheOutcome]]:
-    """Simulate `calls` with `marks`; returns the total cost and the outcomes."""
+    """Simulate `calls` with `markers`; returns the total cost and the outcomes."""
     simulator, total, outcomes = Simulator(), 0.0, []
     for call, own in zip(calls, markers, strict=True):
-        outcome = simulator.send(call.prompt._replace(marks=tuple(own)), call.at)
+        outcome = simulator.send(call.prompt._replace(markers=tuple(own)), call.at)
         total += call.rates.cost(outcome)
         outcomes.append(outcome)
     return total, outcomes
@@ -203,7 +203,7 @@ def lower_bound(calls: Sequence[TimedPrompt], least: Iterable[tuple[float, float
     """Lower bound of the cost for any choice of markers.
 
     Everything that an earlier call had within the longest lifetime is read, the rest is fresh, and everything
-    read was once written at the cheapest rate. `least` is the result of `_least`, if already computed.
+    read was once written at the cheapest rate. `least` is the result of `_minimum_costs`, if already computed.
     """
     return sum(cost + extra for cost, extra in (_minimum_costs(calls) if least is None else least))
 
@@ -281,12 +281,12 @@ class CallsAhead:
                 self._sharing[position.key] = self._sharing.get(position.key, 0) | 1 << n
                 self._numbers[position.key] = position.number
 
-    def places(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
-        """Like `_places`, cached."""
+    def writable_positions(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
+        """Like `_find_writable`, cached."""
         key = (n, hit.number if hit else 0)
         positions = self._known.get(key)
         if positions is None:
-            positions = self._known[key] = self._places(n, hit)
+            positions = self._known[key] = self._find_writable(n, hit)
         return positions
 
     def writes(self, n: int, hit: PrefixEnd | None) -> list[tuple[tuple[CacheMarker, ...], float]]:
@@ -294,15 +294,15 @@ class CallsAhead:
         key = (n, hit.number if hit else 0)
         writes = self._written.get(key)
         if writes is None:
-            writes = self._written[key] = list(_writes(self._calls[n], hit, self.places(n, hit)))
+            writes = self._written[key] = list(_writes(self._calls[n], hit, self.writable_positions(n, hit)))
         return writes
 
-    def held(self, n: int, keys: Iterable[bytes]) -> list[PrefixEnd]:
+    def positions_with_keys(self, n: int, keys: Iterable[bytes]) -> list[PrefixEnd]:
         """Positions of call `n` with these keys, the deepest first."""
         spots = self._spots[n]
         return sorted((spots[key] for key in keys if key in spots), key=lambda spot: -spot.number)
 
-    def _places(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
+    def _find_writable(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """Positions after `hit` where an entry is worth writing at call `n`, in prompt order.
 
         The first position, and the last one of each stretch that the same later calls share.

@@ -27,14 +27,14 @@ Entry = tuple[float, float, float]
 
 
 class Reason(NamedTuple):
-    """Reason for not reading more, at position `spot`.
+    """Reason for not reading more, at `position`.
 
     `by` is the amount lacking: seconds past the lifetime (`EXPIRED`), seconds too early (`NOT_YET`), positions
     too far (`LOOKBACK`), tokens too few (`MINIMUM`).
     """
 
     kind: str
-    spot: PrefixEnd | None = None
+    position: PrefixEnd | None = None
     by: float = 0.0
 
 
@@ -77,7 +77,7 @@ class CacheOutcome(NamedTuple):
         """When the longest cached prefix expires unless it is used again (Unix seconds, at the earliest)."""
         return None if self.life is None else self.at + self.life
 
-    def reading(self, floor: int) -> CacheOutcome:
+    def with_min_read(self, floor: int) -> CacheOutcome:
         """Return the outcome with at least `floor` tokens read: a prefix that other traffic keeps cached."""
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []
@@ -87,7 +87,7 @@ class CacheOutcome(NamedTuple):
             writes.append((life, tokens - moved))
         return self._replace(read=self.read + more, writes=tuple(writes)) if more else self
 
-    def usage(self, output: int = 0) -> Usage:
+    def to_usage(self, output: int = 0) -> Usage:
         """Usage as the provider would report it, with `output` answer tokens."""
         written: dict[str, Any] = {}
         for life, tokens in self.writes:

@@ -37,15 +37,15 @@ class PrefixHistory:
                 return position
         return None
 
-    def known(self, last: PrefixEnd) -> PrefixEnd | None:
+    def longest_known(self, last: PrefixEnd) -> PrefixEnd | None:
         """Longest prefix that any request ever had."""
         return next((position for position in last.back() if position.key in self._owners), None)
 
     def owner(self, position: PrefixEnd) -> tuple[int, int]:
-        """The request that owns the prefix at `spot`, and its position there."""
+        """The request that owns the prefix at `position`, and its index there."""
         return self._owners[position.key]
 
-    def enter(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
+    def add_request(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
         """Add a request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
         number = len(self.uses)
         parent = self._owners[hit.key][0] if hit else -1

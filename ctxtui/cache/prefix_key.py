@@ -46,7 +46,7 @@ class ContentFacts(NamedTuple):
     citations: bool = False
     web: bytes = b""
 
-    def salted(self, salt: PrefixSalt) -> PrefixSalt:
+    def apply_to(self, salt: PrefixSalt) -> PrefixSalt:
         """Salt of a request with these blocks: a toggle invalidates the cache from its section on (facts §2)."""
         if self == NOTHING:
             return salt
@@ -67,7 +67,7 @@ class PromptFacts:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._facts: dict[int, ContentFacts] = {ROOT: NOTHING}
-        self._asked: dict[int, int] = {ROOT: ROOT}
+        self._person_nodes: dict[int, int] = {ROOT: ROOT}
 
     def facts(self, head: int) -> ContentFacts:
         """Facts of the context `head`."""
@@ -88,9 +88,9 @@ class PromptFacts:
         computed[head] = facts
         return facts
 
-    def asked(self, head: int) -> int:
+    def last_person_node(self, head: int) -> int:
         """Node of the last message from a person in the context `head` (`ROOT`: none)."""
-        computed = self._asked
+        computed = self._person_nodes
         if head not in computed:
             for node in self._tree.unknown(head, computed):
                 computed[node.id] = node.id if is_from_person(node) else computed[node.parent]
@@ -174,8 +174,8 @@ class PrefixEnd(Struct, eq=False):
     """A position in a prompt where a prefix may end: after the block of tree node `node`, by `role`.
 
     `key` names the prefix (16 bytes), `before` is the previous position (None at the very start), `number` counts
-    positions from 1. `opens`: the block opens a message, so that the previous position ends one. `served`: it is
-    the result of a server-side tool.
+    positions from 1. `opens_message`: the block opens a message, so that the previous position ends one.
+    `is_server_result`: it is the result of a server-side tool.
     """
 
     key: bytes
@@ -184,14 +184,14 @@ class PrefixEnd(Struct, eq=False):
     number: int
     section: str = "tools"
     role: str = ""
-    opens: bool = False
-    served: bool = False
+    opens_message: bool = False
+    is_server_result: bool = False
 
     def __repr__(self) -> str:
         return f"Spot({self.number}, node {self.node})"
 
     @property
-    def ended(self) -> bytes:
+    def message_end_key(self) -> bytes:
         """Key of this prefix with its message ended here (OpenAI's implicit breakpoints, facts §4)."""
         return mix(self.key, b"message ends")
 
@@ -208,7 +208,7 @@ class PrefixKeys:
 
     def __init__(self, tree: Tree, salt: PrefixSalt, facts: PromptFacts, strips: bool) -> None:
         self._tree = tree
-        self._seed = salt
+        self._salt = salt
         self._facts = facts
         self._strips = strips
         self._bounded = salt.dialect != ANTHROPIC
@@ -218,41 +218,43 @@ class PrefixKeys:
         self._current: dict[int, PrefixEnd] = {ROOT: front}
         self._earlier: dict[int, PrefixEnd] = {ROOT: front} if strips else self._current
 
-    def spot(self, node: int, head: int) -> PrefixEnd:
+    def position_at(self, node: int, head: int) -> PrefixEnd:
         """Position at `node` in the request whose context is `head`, or the nearest before it."""
         positions = self._current
-        if self._strips and node < self._facts.asked(head):
+        if self._strips and node < self._facts.last_person_node(head):
             positions = self._earlier
         return positions.get(node) or self._extend(positions, node)
 
-    def along(self, line: Sequence[Node], last_person: int) -> dict[int, PrefixEnd]:
+    def positions_along(self, line: Sequence[Node], last_person: int) -> dict[int, PrefixEnd]:
         """Positions at the blocks of `line` by node id, or the nearest before each.
 
-        `asked` is the index of the last message from a person (0 if thinking is not stripped).
+        `last_person` is the index of the last message from a person (0 if thinking is not stripped).
         """
-        position = self._chained(self._earlier, self._current[ROOT], line[:last_person])
-        self._chained(self._current, position, line[last_person:])
+        position = self._extend_chain(self._earlier, self._current[ROOT], line[:last_person])
+        self._extend_chain(self._current, position, line[last_person:])
         return {**self._earlier, **self._current}
 
     def _extend(self, positions: dict[int, PrefixEnd], node: int) -> PrefixEnd:
         if not self._strips or positions is self._earlier:
             missing = self._tree.unknown(node, positions)
-            return self._chained(positions, positions[missing[0].parent], missing)
+            return self._extend_chain(positions, positions[missing[0].parent], missing)
         nodes, position = list[Node](), None
         while position is None:
             here = self._tree[node]
             nodes.append(here)
-            if self._facts.asked(node) == node:
+            if self._facts.last_person_node(node) == node:
                 # Everything before this message is read without its thinking.
                 position = self._earlier.get(here.parent) or self._extend(self._earlier, here.parent)
             else:
                 position = positions.get(here.parent)
             node = here.parent
         nodes.reverse()
-        return self._chained(positions, position, nodes)
+        return self._extend_chain(positions, position, nodes)
 
-    def _chained(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
-        """Extend the chain from `spot` over `missing`, adding each node to `known`; returns the last position."""
+    def _extend_chain(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
+        """Extend the chain from `position` over `missing`, adding each node to `positions`; returns the last
+        position.
+        """
         bare, bounded, places, usual = positions is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE
@@ -265,20 +267,20 @@ class PrefixKeys:
                 continue
             if here.place is not at:
                 at = here.place
-                fresh, section, role = places.get(at) or self._told(at)
+                fresh, section, role = places.get(at) or self._hash_place(at)
             if kind in usual and section == position.section:
-                # Fast path for nearly every block, with the same result as `_after`.
+                # Fast path for nearly every block, with the same result as `_next_position`.
                 hashed = fresh()
                 hashed.update(position.key + block.digest.encode())
                 position = PrefixEnd(hashed.digest(), position, here.id, position.number + 1, section, role)
             else:
-                position = self._after(position, here, bare)
+                position = self._next_position(position, here, bare)
             positions[here.id] = position
         return position
 
-    def _after(self, before: PrefixEnd, node: Node, bare: bool) -> PrefixEnd:
+    def _next_position(self, before: PrefixEnd, node: Node, bare: bool) -> PrefixEnd:
         block = node.block
-        fresh, section, role = self._places.get(node.place) or self._told(node.place)
+        fresh, section, role = self._places.get(node.place) or self._hash_place(node.place)
         heads = block.kind == HEADER
         thought = node.category == _THINKING and not heads
         if (bare and thought) or (not self._bounded and _is_uncached(section, block)):
@@ -286,30 +288,30 @@ class PrefixKeys:
         if block.kind == "compaction" and not self._bounded:
             before = _before_messages(before)
         content_key = header_key(block.value()) if heads else block.digest.encode()
-        key = before.key if section == before.section else self._entered(before, section)
+        key = before.key if section == before.section else self._section_key(before, section)
         hashed = fresh()
         hashed.update(key + content_key)
         counts = THINKING_IS_POSITION or not thought
-        opens = self._bounded and (heads or self._alone(node))
+        opens = self._bounded and (heads or self._is_own_item(node))
         served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
         return PrefixEnd(hashed.digest(), before, node.id, before.number + counts, section, role, opens, served)
 
-    def _told(self, place: Place) -> _PlaceHash:
+    def _hash_place(self, place: Place) -> _PlaceHash:
         parts = self._places[place] = _place_hash(place.section, place.role)
         return parts
 
-    def _alone(self, node: Node) -> bool:
+    def _is_own_item(self, node: Node) -> bool:
         """Whether a block is an item of its own, outside messages."""
         inside = node.place.section != "messages" or node.block.kind in MESSAGE_PARTS
-        return self._seed.dialect == RESPONSES and not inside
+        return self._salt.dialect == RESPONSES and not inside
 
-    def _entered(self, before: PrefixEnd, section: str) -> bytes:
+    def _section_key(self, before: PrefixEnd, section: str) -> bytes:
         """Key that a block of `section` continues from: each new section mixes in what it depends on."""
         key = before.key
         if before.section == "tools":
-            key = mix(key, self._seed.system)
+            key = mix(key, self._salt.system)
         if section == "messages":
-            key = mix(key, self._seed.messages)
+            key = mix(key, self._salt.messages)
         return key
 
 
@@ -348,7 +350,7 @@ class PrefixChains:
         latest = self._latest
         if latest is not None and latest[0] is salt and latest[1] is facts and latest[2] is strips:
             return latest[3]
-        salted = facts.salted(salt)
+        salted = facts.apply_to(salt)
         chain = self._chains.get((salted, strips))
         if chain is None:
             chain = self._chains[salted, strips] = PrefixKeys(self.tree, salted, self._facts, strips)
@@ -363,21 +365,21 @@ class RequestEnds(NamedTuple):
     """
 
     prefixes: PrefixChains
-    seed: PrefixSalt
+    salt: PrefixSalt
     strips: bool
 
     def __call__(self, node: int) -> PrefixEnd:
         """Last position of the request whose context is `node`."""
-        return self.prefixes.chain(self.seed, node, self.strips).spot(node, node)
+        return self.prefixes.chain(self.salt, node, self.strips).position_at(node, node)
 
-    def along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
+    def positions_along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
         """Positions of the request whose blocks are those of `line`, by node id.
 
         A block without a position of its own has the nearest before it. The nodes may come from different paths
         of the tree.
         """
-        salt = gather_facts(line).salted(self.seed) if self.seed.dialect == ANTHROPIC else self.seed
+        salt = gather_facts(line).apply_to(self.salt) if self.salt.dialect == ANTHROPIC else self.salt
         last_person = next((n for n in range(len(line) - 1, 0, -1) if is_from_person(line[n])), 0) if self.strips else 0
-        return PrefixKeys(self.prefixes.tree, salt, PromptFacts(self.prefixes.tree), self.strips).along(
+        return PrefixKeys(self.prefixes.tree, salt, PromptFacts(self.prefixes.tree), self.strips).positions_along(
             line, last_person
         )

@@ -20,7 +20,7 @@ class CacheMarker(NamedTuple):
     the message before the last.
     """
 
-    spot: PrefixEnd
+    position: PrefixEnd
     life: float
     ends: int = 0
 
@@ -34,7 +34,7 @@ class CachedPrompt(NamedTuple):
 
     rules: CacheRules
     last: PrefixEnd
-    marks: tuple[CacheMarker, ...]
+    markers: tuple[CacheMarker, ...]
     tokens: Tokens
     total: int
     explicit: bool = False
@@ -61,14 +61,14 @@ def build_prompt(
     `tokens(head)`, `answer` the node at which the answer ends.
     """
     chain = prefixes.chain(salt, head, rules.strips)
-    last = chain.spot(head, head)
+    last = chain.position_at(head, head)
     placed: list[CacheMarker] = []
     for marker in markers:
-        position = last if marker[0] == head else chain.spot(marker[0], head)
-        if placed and placed[-1].spot is position:
+        position = last if marker[0] == head else chain.position_at(marker[0], head)
+        if placed and placed[-1].position is position:
             placed.pop()
         if position.before is not None:
             placed.append(CacheMarker(position, marker[1]) if len(marker) == 2 else CacheMarker(position, *marker[1:]))
-    end = None if answer is None else chain.spot(answer, answer)
+    end = None if answer is None else chain.position_at(answer, answer)
     whole = tokens(head) if total is None else total
     return CachedPrompt(rules, last, tuple(placed), tokens, whole, explicit, end)

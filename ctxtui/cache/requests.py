@@ -59,6 +59,6 @@ def prompt_from_request(
         rules, request.skeleton.dialect, provider=provider, scope=scope, model=request.model, params=params
     )
     checked = read_markers(request, rules)
-    markers = [(path[marker.item + 1], marker.life, marker.ends) for marker in checked.marks]
+    markers = [(path[marker.item + 1], marker.life, marker.ends) for marker in checked.valid]
     prompt_ = build_prompt(prefixes, rules, salt, path[-1], tokens, markers, total=total, explicit=checked.explicit)
     return prompt_, checked.refusals

@@ -28,7 +28,7 @@ class _Rule(Struct, frozen=True):
     figures: Mapping[str, Any]
     source: str
 
-    def holds_for(self, plain: str, provider: str, version: tuple[int, ...]) -> bool:
+    def applies_to(self, plain: str, provider: str, version: tuple[int, ...]) -> bool:
         here = not self.providers or any(matches_pattern(provider, pattern) for pattern in self.providers)
         return here and version >= self.since and any(matches_pattern(plain, pattern) for pattern in self.models)
 
@@ -53,7 +53,7 @@ class RuleTable:
         self._defaults = defaults
         self._known: dict[tuple[str, str, str], CacheRules] = {}
 
-    def rules(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
+    def for_model(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
         """Cache rules of the model of `card` at `provider`, as a client's version uses them.
 
         `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker); `client` is a version ("":
@@ -62,27 +62,27 @@ class RuleTable:
         key = (card.id, provider, client)
         rules = self._known.get(key)
         if rules is None:
-            rules = self._known[key] = self._fold(card, (provider or card.provider).lower(), _version(client))
+            rules = self._known[key] = self._merge_rules(card, (provider or card.provider).lower(), _version(client))
         return rules
 
-    def of(self, call: Call, card: ModelCard) -> CacheRules:
+    def for_call(self, call: Call, card: ModelCard) -> CacheRules:
         """Cache rules for `call`, whose model is that of `card`."""
         client = call.extra.get(CLIENT_VERSION)
-        return self.rules(card, call.provider, client if isinstance(client, str) else "")
+        return self.for_model(card, call.provider, client if isinstance(client, str) else "")
 
-    def _fold(self, card: ModelCard, provider: str, version: tuple[int, ...]) -> CacheRules:
+    def _merge_rules(self, card: ModelCard, provider: str, version: tuple[int, ...]) -> CacheRules:
         plain = plain_id(card.id)
         figures: dict[str, Any] = {}
         sources: dict[str, str] = {}
         for rule in self._rules:
-            if rule.holds_for(plain, provider, version):
+            if rule.applies_to(plain, provider, version):
                 figures |= rule.figures
                 sources |= dict.fromkeys(rule.figures, rule.source)
         mechanism = ENGINES[figures.get("engine", "none")].mechanism
         if mechanism.minimum_by_model and card.cache_minimum is not None:
             figures["minimum"] = card.cache_minimum
             sources["minimum"] = dict(card.sources).get("cache_minimum", "")
-        parameters = {d: self._given(p, plain, figures.get("engine", "")) for d, p in self._parameters.items()}
+        parameters = {d: self._parameters_for(p, plain, figures.get("engine", "")) for d, p in self._parameters.items()}
         return CacheRules(
             **figures,
             mechanism=mechanism,
@@ -91,7 +91,7 @@ class RuleTable:
             sources=tuple(sources.items()),
         )
 
-    def _given(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
+    def _parameters_for(self, every: tuple[Parameter, ...], plain: str, engine: str) -> tuple[Parameter, ...]:
         values = {
             default.path: default.value
             for default in self._defaults

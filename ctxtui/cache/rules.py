@@ -93,7 +93,7 @@ class CacheRules(Struct, frozen=True, kw_only=True):
     sources: tuple[tuple[str, str], ...] = ()
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the model's caching is known."""
         return self.engine != "none"
 
@@ -101,7 +101,7 @@ class CacheRules(Struct, frozen=True, kw_only=True):
         """Seconds of the lifetime called `life`; the default one if unknown."""
         return self.lives.get(life) or self.lives[self.life]
 
-    def counted(self, common: int, total: int) -> int:
+    def reported_read(self, common: int, total: int) -> int:
         """Tokens reported as read if `common` of `total` tokens are cached: whole steps, from the minimum on."""
         cached = min(common, total - self.spare)
         if cached < max(self.minimum, 1):

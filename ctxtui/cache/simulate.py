@@ -16,21 +16,21 @@ from ctxtui.core.tree import ROOT
 
 
 class Engine(Protocol):
-    """One provider's cache. `ask` changes nothing; `take` records an outcome of `ask`."""
+    """One provider's cache. `predict` changes nothing; `record` records an outcome of `predict`."""
 
     mechanism: ClassVar[Mechanism]
     """Flags of this kind of cache."""
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request reads and writes if it starts `at` (Unix seconds).
 
         With `why` False, reasons that take long to find may be missing.
         """
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
+    def record(self, outcome: CacheOutcome, began: float) -> None:
         """Record a sent request whose answer `began` (Unix seconds)."""
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Deepest position whose prefix is cached and readable, written for at least `life` seconds; None if none."""
 
     def copy(self) -> Self:
@@ -42,14 +42,14 @@ class NoCache:
 
     mechanism: ClassVar[Mechanism] = Mechanism()
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Return an outcome in which everything is fresh."""
         return CacheOutcome(prompt, at)
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
+    def record(self, outcome: CacheOutcome, began: float) -> None:
         """Do nothing."""
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Return None: nothing is cached."""
         return None
 
@@ -76,30 +76,30 @@ class Simulator:
     def __init__(self, engines: dict[str, Engine] | None = None) -> None:
         self._engines: dict[str, Engine] = engines or {}
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what `prompt` reads and writes if it starts `at` (Unix seconds); changes nothing.
 
         With `why` False, reasons that take long to find may be missing.
         """
-        return self._engine(prompt).ask(prompt, at, why=why)
+        return self._engine(prompt).predict(prompt, at, why=why)
 
-    def take(self, outcome: CacheOutcome, began: float | None = None) -> None:
+    def record(self, outcome: CacheOutcome, began: float | None = None) -> None:
         """Record an outcome whose answer `began` then (Unix seconds; None: with the request).
 
         A request that was refused or never answered must not be recorded.
         """
-        self._engine(outcome.prompt).take(outcome, outcome.at if began is None else began)
+        self._engine(outcome.prompt).record(outcome, outcome.at if began is None else began)
 
     def send(self, prompt: CachedPrompt, at: float, began: float | None = None, *, why: bool = True) -> CacheOutcome:
-        """Predict with `ask` and record with `take`."""
+        """Predict an outcome and record it."""
         engine = self._engines.get(prompt.rules.engine) or self._engine(prompt)
-        outcome = engine.ask(prompt, at, why=why)
-        engine.take(outcome, at if began is None else began)
+        outcome = engine.predict(prompt, at, why=why)
+        engine.record(outcome, at if began is None else began)
         return outcome
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
         """Deepest cached node of `prompt` at `at`, written for at least `life` seconds (`ROOT`: none)."""
-        position = self._engine(prompt).held(prompt, at, life)
+        position = self._engine(prompt).deepest_cached(prompt, at, life)
         return position.node if position is not None else ROOT
 
     def copy(self) -> Simulator:

@@ -123,7 +123,7 @@ class UsageLedger:
         whose rules hold ("": those of the model's maker)."""
         sums = self._sums.setdefault(model, SummedTokens(self._prefixes.tree, block_counter(model)))
         extra = hidden(weighed.request, model)
-        rules = cache_rules().rules(card(model), provider)
+        rules = cache_rules().for_model(card(model), provider)
         made, _ = prompt_from_request(
             self._prefixes,
             weighed.request,
@@ -133,11 +133,11 @@ class UsageLedger:
             betas=betas,
             total=weighed.tokens,
         )
-        return self._simulator.ask(made, at)
+        return self._simulator.predict(made, at)
 
     def begin(self, outcome: CacheOutcome, at: float) -> None:
         """The answer began: what was written can be read from now on."""
-        self._simulator.take(outcome, at)
+        self._simulator.record(outcome, at)
 
 
 def hidden(request: Request, model: str) -> int:

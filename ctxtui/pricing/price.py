@@ -82,7 +82,7 @@ def price(
 
 def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
     fresh, read = usage.fresh * by.fresh, usage.cache_read * by.read
-    write, output = by.written(usage), usage.output * by.output
+    write, output = by.write_cost(usage), usage.output * by.output
     usd = sum((fresh, read, write, output)) + other_usd
     return Cost(usd, fresh=fresh, read=read, write=write, output=output, version=by.version, other=other_usd)
 

@@ -55,7 +55,7 @@ class Rates(Struct, frozen=True, kw_only=True):
     version: str = ""
     lacks: tuple[str, ...] = ()
 
-    def written(self, usage: Usage) -> float:
+    def write_cost(self, usage: Usage) -> float:
         """Cost of the cache writes in `usage`, all lifetimes."""
         return (
             usage.write_5m * self.write_5m
@@ -64,7 +64,7 @@ class Rates(Struct, frozen=True, kw_only=True):
             + usage.write_12h * self.write_12h
         )
 
-    def times(self, factor: float) -> Rates:
+    def multiply(self, factor: float) -> Rates:
         """Multiply all token rates by `factor`; a search costs the same on all terms."""
         return replace(self, **{kind: getattr(self, kind) * factor for kind in _TOKEN_KINDS})
 
@@ -112,7 +112,7 @@ def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table:
     """Apply the providers' published multiples to `standard`. `is_library_rate`: batch and speed are already in it."""
     if terms == STANDARD:
         return standard
-    fast = table.fast_times(model) if terms.fast else None
+    fast = table.fast_factor(model) if terms.fast else None
     factor = US_FACTOR if terms.us else 1.0
     lacks: tuple[str, ...] = ("inference_geo",) if terms.elsewhere else ()
     if not is_library_rate:
@@ -120,7 +120,7 @@ def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table:
         factor *= fast if terms.fast and fast is not None else 1.0
         lacks += ("speed",) if terms.fast and fast is None else ()
         lacks += ("service_tier",) if terms.tier not in ("", FLEX) else ()
-    priced = standard if factor == 1.0 else standard.times(factor)
+    priced = standard if factor == 1.0 else standard.multiply(factor)
     return replace(priced, lacks=lacks) if lacks else priced
 
 
@@ -178,7 +178,7 @@ def _parse_day(day: str) -> datetime | None:
 
 @cache
 def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) -> Rates | None:
-    """Query the library for prompts of `length` tokens; otherwise like `rates`.
+    """Query the library for prompts of `length` tokens; otherwise like `find_rates`.
 
     Some models cost more per token above a length, and then the whole prompt does (facts §3, §4).
     """

@@ -73,7 +73,7 @@ class PriceTable(Struct, frozen=True):
         """First row whose pattern matches the whole of `model`."""
         return next((row for row in self.rows if re.fullmatch(row.match, model)), None)
 
-    def fast_times(self, model: str) -> float | None:
+    def fast_factor(self, model: str) -> float | None:
         """Factor of fast mode for `model` on the standard rates; None if the table has none."""
         return next((row.times for row in self.fast if re.fullmatch(row.match, model)), None)
 

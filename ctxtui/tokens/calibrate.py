@@ -109,7 +109,7 @@ class Calibration:
 
     @property
     def weights(self) -> Weights:
-        """Current weights: calibrated once `LEARNT` reports were used.
+        """Current weights: calibrated once `MIN_REPORTS` reports were used.
 
         Until then those of the card, or for whole contexts those that the first reports give.
         """
@@ -135,14 +135,14 @@ class Calibration:
 
     def deviation(self, features: Sequence[float], answers: int = 0) -> float:
         """Standard deviation of `tokens`, in tokens: of the weights, the blocks, and unexplained noise."""
-        return self.expected(features, answers)[1]
+        return self.expect(features, answers)[1]
 
-    def expected(self, features: Sequence[float], answers: int = 0) -> tuple[float, float]:
+    def expect(self, features: Sequence[float], answers: int = 0) -> tuple[float, float]:
         """Return `tokens` and their `deviation`."""
-        tokens, of_weights, of_blocks, _ = self._expected(features, answers)
+        tokens, of_weights, of_blocks, _ = self._expect(features, answers)
         return tokens, math.sqrt(of_weights + of_blocks)
 
-    def _expected(self, features: Sequence[float], answers: int) -> _Expected:
+    def _expect(self, features: Sequence[float], answers: int) -> _Expected:
         last = self._last
         if last is not None and last[0] == features and last[1] == answers:
             # `learn` usually follows with the same features.
@@ -171,7 +171,7 @@ class Calibration:
             gains = [gain + u * a + v * b + w * c for gain, a, b, c in zip(gains, one, two, more, strict=False)]
         return gains
 
-    def _of_pieces(self, features: Sequence[float]) -> float:
+    def _piece_variance(self, features: Sequence[float]) -> float:
         """Noise variance when the errors of the pieces of a large block even out."""
         sizes = list(map(mul, features, self._means))
         parts = [
@@ -187,7 +187,7 @@ class Calibration:
 
         `at_most` says that the tokens hold nothing else, so that only rounding makes them less certain.
         """
-        expected, explained, noise, gains = self._expected(features, answers)
+        expected, explained, noise, gains = self._expect(features, answers)
         error = tokens - expected
         deviations = abs(error) / math.sqrt(explained + noise) / _CLIP
         if deviations >= _ABSURD:
@@ -196,7 +196,7 @@ class Calibration:
             noise, deviations = _ROUNDING_TOKENS**2, 1.0
         elif self._whole:
             # Unrecorded text only adds tokens, so only a positive error gets less weight.
-            noise, deviations = self._of_pieces(features), deviations if error > 0 else 1.0
+            noise, deviations = self._piece_variance(features), deviations if error > 0 else 1.0
         spread = explained + noise * max(1.0, deviations) ** 2
         self._last = None
         moved = [(i, gain) for i, gain in enumerate(gains) if gain]
@@ -233,10 +233,10 @@ class Errors:
         """Interval for the next error, in deviations: (low, high), low <= 0 <= high."""
         if self._bounds is None:
             each = min(max(self._outside, 0.01), 0.4) / 2
-            self._bounds = min(0.0, self._at(each)), max(0.0, self._at(1 - each))
+            self._bounds = min(0.0, self._quantile(each)), max(0.0, self._quantile(1 - each))
         return self._bounds
 
-    def _at(self, share: float) -> float:
+    def _quantile(self, share: float) -> float:
         values = self._sorted
         place = share * (len(values) + 1) - 1
         low, last = int(place), len(values) - 1

@@ -27,36 +27,36 @@ class WholeTokens:
         self.weights = weights
         self._known = array("q")
 
-    def at(self, number: int) -> tuple[int, ...]:
+    def tokens_at(self, number: int) -> tuple[int, ...]:
         """Tokens by category of context `number`. Raises `IndexError` if it does not exist."""
         weighed, rows = self._known, self.rows.rows_at(number)
         try:
             values = [weighed[row] for row in rows]
         except IndexError:
-            self._make_room(max(rows))
+            self._allocate(max(rows))
             values = [weighed[row] for row in rows]
         if _UNKNOWN in values:
             values = [
-                self._weighed(row) if value == _UNKNOWN else value for row, value in zip(rows, values, strict=True)
+                self._weigh_row(row) if value == _UNKNOWN else value for row, value in zip(rows, values, strict=True)
             ]
         return tuple(values)
 
-    def of(self, number: int, category: int) -> int:
-        """Like `at`, for a single category."""
-        return self._of(self.rows.row_at(number, category))
+    def category_tokens(self, number: int, category: int) -> int:
+        """Like `tokens_at`, for a single category."""
+        return self._row_tokens(self.rows.row_at(number, category))
 
-    def _of(self, row: int) -> int:
-        self._make_room(row)
-        return self._weighed(row)
+    def _row_tokens(self, row: int) -> int:
+        self._allocate(row)
+        return self._weigh_row(row)
 
-    def _weighed(self, row: int) -> int:
-        """Like `_of`, when the row is already allocated."""
+    def _weigh_row(self, row: int) -> int:
+        """Like `_row_tokens`, when the row is already allocated."""
         value = self._known[row]
         if value == _UNKNOWN:
             value = self._known[row] = round(weigh(self.rows.values(row), self.weights))
         return value
 
-    def _make_room(self, row: int) -> None:
+    def _allocate(self, row: int) -> None:
         size = len(self._known)
         if row >= size:
             # Two threads that extend at once only allocate too much.
@@ -72,7 +72,7 @@ _KINDS: Final = len(CATEGORIES)
 class FeatureRows:
     """Compositions of contexts by number, from 0 (the empty one).
 
-    Rows are only appended, so that one thread may add while others read; `put` replaces the composition of a
+    Rows are only appended, so that one thread may add while others read; `replace` replaces the composition of a
     context.
     """
 
@@ -84,35 +84,35 @@ class FeatureRows:
     def __len__(self) -> int:
         return len(self._of)
 
-    def same(self, source: int) -> None:
-        """Append a context with the composition of context `as_`."""
+    def add_same(self, source: int) -> None:
+        """Append a context with the composition of context `source`."""
         self._of.append(self._of[source])
 
     def add(self, before: int, more: Iterable[tuple[int, Features]]) -> None:
         """Append a context: that of `before` plus `more`, features with their category index."""
-        self._of.append(self._made(before, more))
+        self._of.append(self._extend(before, more))
 
-    def put(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
+    def replace(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
         """Like `add`, but replaces context `number`."""
-        self._of[number] = self._made(before, more)
+        self._of[number] = self._extend(before, more)
 
-    def put_same(self, number: int, source: int) -> None:
-        """Like `same`, but replaces context `number`."""
+    def replace_same(self, number: int, source: int) -> None:
+        """Like `add_same`, but replaces context `number`."""
         self._of[number] = self._of[source]
 
-    def _made(self, before: int, more: Iterable[tuple[int, Features]]) -> tuple[int, ...]:
+    def _extend(self, before: int, more: Iterable[tuple[int, Features]]) -> tuple[int, ...]:
         extended = list(self._of[before])
         for category, own in more:
             self._rows.append(plus(self._rows[extended[category]], own))
             extended[category] = len(self._rows) - 1
         return tuple(extended)
 
-    def at(self, number: int) -> Composition:
+    def composition_at(self, number: int) -> Composition:
         """Composition of a context. Raises `IndexError` if it does not exist."""
         return tuple([self._rows[row] for row in self._of[number]])
 
-    def of(self, number: int, category: int) -> Features:
-        """Like `at`, for a single category."""
+    def features_at(self, number: int, category: int) -> Features:
+        """Like `composition_at`, for a single category."""
         return self._rows[self._of[number][category]]
 
     def rows_at(self, number: int) -> Sequence[int]:
@@ -149,7 +149,7 @@ class _HeaderFeatures:
     def __contains__(self, node: int) -> bool:
         return node < len(self._of) and self._of[node] > 0
 
-    def at(self, node: int) -> Features:
+    def features_after(self, node: int) -> Features:
         """Header features pending after `node`."""
         number = self._of[node] if node < len(self._of) else 0
         return self._several[number - 1] if number else NOTHING
@@ -173,8 +173,8 @@ class Cumulated:
     features of the block.
 
     Counting is the slow part, so `advance` does it in slices. A worker thread may call it while other threads
-    read `at` for nodes below `done`: entries are only appended. A header's own features are added to the first
-    part of its message, so that compositions need no row for headers.
+    read `composition_at` for nodes below `done`: entries are only appended. A header's own features are added to
+    the first part of its message, so that compositions need no row for headers.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class Cumulated:
         """Nodes with an id below this are counted."""
         return len(self._rows)
 
-    def counted(self, node: int) -> bool:
+    def is_counted(self, node: int) -> bool:
         """Whether `node` is counted."""
         return node < len(self._rows)
 
@@ -213,18 +213,18 @@ class Cumulated:
         first = len(rows)
         last = len(self._tree) if limit is None else min(len(self._tree), first + limit)
         for node in self._tree.nodes(first, last):
-            more = self._more(node)
+            more = self._added_features(node)
             if more is None:
-                rows.same(node.parent)
+                rows.add_same(node.parent)
             else:
                 rows.add(node.parent, more)
         return len(rows)
 
-    def _more(self, node: Node) -> list[tuple[int, Features]] | None:
+    def _added_features(self, node: Node) -> list[tuple[int, Features]] | None:
         """Features that the block of `node` adds, with category indexes; None for a header, which counts with the
         next block.
         """
-        pending = self._owed.at(node.parent)
+        pending = self._owed.features_after(node.parent)
         if node.block.kind == HEADER:
             features = self._alone.get(node.block.digest) if pending is NOTHING else None
             if features is None:
@@ -245,11 +245,11 @@ class Cumulated:
         """Count the nodes from `first` again, after a report gave one of them its tokens."""
         for id_ in range(first, len(self._rows)):
             node = self._tree[id_]
-            more = self._more(node)
+            more = self._added_features(node)
             if more is None:
-                self._rows.put_same(id_, node.parent)
+                self._rows.replace_same(id_, node.parent)
             else:
-                self._rows.put(id_, node.parent, more)
+                self._rows.replace(id_, node.parent, more)
 
     def _features(self, node: Node) -> Features:
         reported = self._reported.get(node.id)
@@ -257,24 +257,24 @@ class Cumulated:
             reported = self._alike.get(node.block.digest)
         return self.measure(node.block) if reported is None else Features(reported=reported)
 
-    def owed(self, node: int) -> Features:
+    def header_features(self, node: int) -> Features:
         """Features of the header before the block of `node`, which count with its first part."""
-        return self.outstanding(self._tree[node].parent)
+        return self.pending_features(self._tree[node].parent)
 
-    def outstanding(self, node: int) -> Features:
+    def pending_features(self, node: int) -> Features:
         """Features of a header at the end of context `node`, which count with the next part."""
-        return self._owed.at(node)
+        return self._owed.features_after(node)
 
     def categories(self, node: int) -> tuple[int, ...]:
         """Categories in which the block of `node` counts."""
         return self._split.get(node) or (self._tree[node].category,)
 
     @property
-    def split(self) -> list[int]:
+    def split_nodes(self) -> list[int]:
         """Nodes whose blocks rules have split, in order."""
         return list(self._split)
 
-    def own(self, node: int) -> Features:
+    def block_features(self, node: int) -> Features:
         """Features of the block of `node`, with its message's header if it is the first part.
 
         Raises `IndexError` while it is not counted.
@@ -282,18 +282,18 @@ class Cumulated:
         parent = self._tree[node].parent
         total = NOTHING
         for category in self.categories(node):
-            total = plus(total, minus(self._rows.of(node, category), self._rows.of(parent, category)))
+            total = plus(total, minus(self._rows.features_at(node, category), self._rows.features_at(parent, category)))
         return total
 
-    def at(self, node: int) -> Composition:
+    def composition_at(self, node: int) -> Composition:
         """Composition of the whole context `node`. Raises `IndexError` while it is not counted."""
-        return self._rows.at(node)
+        return self._rows.composition_at(node)
 
-    def of(self, node: int, category: int) -> Features:
-        """Like `at`, for a single category."""
-        return self._rows.of(node, category)
+    def features_at(self, node: int, category: int) -> Features:
+        """Like `composition_at`, for a single category."""
+        return self._rows.features_at(node, category)
 
-    def whole(self, weights: Weights) -> WholeTokens:
+    def whole_tokens(self, weights: Weights) -> WholeTokens:
         """Whole tokens of contexts by category under `weights`."""
         whole = self._whole.get(id(weights))
         if whole is None or whole.rows is not self._rows or whole.weights is not weights:

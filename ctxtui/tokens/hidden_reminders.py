@@ -32,7 +32,7 @@ class ReminderPredictor:
         """By clock and steps since the last reminder: how often one came, and out of how many times (both fade)."""
         self._sizes: list[float] = []
 
-    def expected(self, steps: Steps) -> float:
+    def expect(self, steps: Steps) -> float:
         """Tokens expected to be added before a call that is `steps` further; mostly 0."""
         if len(self._sizes) < _MIN_SIZES:
             return 0.0
@@ -52,14 +52,14 @@ class ReminderPredictor:
                 # Ambiguous: nothing is learnt.
                 self._since = [now + step for now, step in zip(self._since, steps, strict=True)]
             else:
-                self._turn(steps, came=True)
+                self._advance(steps, came=True)
                 self._sizes = [*self._sizes, error][-_MAX_SIZES:]
         else:
-            self._turn(steps, came=False)
+            self._advance(steps, came=False)
             if error > 1.5 * _MAX_TOKENS:
                 self._since = [0, 0]
 
-    def _turn(self, steps: Steps, came: bool) -> None:
+    def _advance(self, steps: Steps, came: bool) -> None:
         for clock, step in enumerate(steps):
             at = self._since[clock] + step
             hits, times = self._seen[clock].get(at, (0.0, 0.0))

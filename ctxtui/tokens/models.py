@@ -89,7 +89,7 @@ class ModelCard(Struct, frozen=True):
     sources: tuple[tuple[str, str], ...] = ()
 
     @property
-    def takes(self) -> RequestLimits:
+    def request_limits(self) -> RequestLimits:
         """Limits of the model's requests."""
         return RequestLimits(
             self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
@@ -147,7 +147,7 @@ class ModelRule(Struct, frozen=True):
     figures: Mapping[str, Any]
     source: str
 
-    def holds_for(self, plain: str) -> bool:
+    def applies_to(self, plain: str) -> bool:
         """Whether the rule applies to the model with that plain id."""
         return any(matches_pattern(plain, pattern) for pattern in self.models)
 
@@ -191,20 +191,20 @@ class ModelTable:
         """
         card = self._cards.get(model_id)
         if card is None:
-            card = self._cards[model_id] = self._fold(model_id)
+            card = self._cards[model_id] = self._merge_rules(model_id)
         return card
 
-    def knows(self, model_id: str) -> bool:
+    def has_model(self, model_id: str) -> bool:
         """Whether a rule names the model or its family; rules for every model do not count."""
         plain = plain_id(model_id)
-        return any(rule.holds_for(plain) for rule in self._rules if _ANY_MODEL not in rule.models)
+        return any(rule.applies_to(plain) for rule in self._rules if _ANY_MODEL not in rule.models)
 
-    def _fold(self, model_id: str) -> ModelCard:
+    def _merge_rules(self, model_id: str) -> ModelCard:
         plain = plain_id(model_id)
         card = ModelCard(model_id)
         sources: dict[str, str] = {}
         for rule in self._rules:
-            if rule.holds_for(plain):
+            if rule.applies_to(plain):
                 figures = {k: v for k, v in rule.figures.items() if k not in _VECTORS}
                 vectors = {k: getattr(card, k)._replace(**rule.figures[k]) for k in _VECTORS if k in rule.figures}
                 card = replace(card, **figures, **vectors)

@@ -122,7 +122,7 @@ def billed(reports: Sequence[Usage], calls: Sequence[Call]) -> float:
     for usage, call in zip(reports, calls, strict=True):
         rates = rates_for_call(call)
         assert rates is not None
-        total += usage.fresh * rates.fresh + usage.cache_read * rates.read + rates.written(usage)
+        total += usage.fresh * rates.fresh + usage.cache_read * rates.read + rates.write_cost(usage)
         total += usage.output * rates.output
     return total
 

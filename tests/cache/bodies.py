@@ -61,7 +61,7 @@ def assistant(*content: Any) -> dict[str, Any]:
 
 
 def rules_of(model: str, provider: str = "") -> CacheRules:
-    return cache_rules().rules(model_table().card(model), provider)
+    return cache_rules().for_model(model_table().card(model), provider)
 
 
 class Desk:
@@ -89,11 +89,11 @@ class Desk:
     def ask(self, at: float, messages: Sequence[Any], **members: Any) -> CacheOutcome:
         made, refused = self.prompt(messages, **members)
         assert not refused, refused
-        return self.simulator.ask(made, at)
+        return self.simulator.predict(made, at)
 
     def send(self, at: float, messages: Sequence[Any], began: float | None = None, **members: Any) -> CacheOutcome:
         outcome = self.ask(at, messages, **members)
-        self.simulator.take(outcome, began)
+        self.simulator.record(outcome, began)
         return outcome
 
     def refused(self, messages: Sequence[Any], **members: Any) -> list[str]:

@@ -38,7 +38,7 @@ class Session:
         before = self.sent(first)
         left = self.desk.simulator.send(before.prompt, 0, began)
         now = self.sent(second)
-        return why(self.desk.prefixes.tree, before, now, left, self.desk.simulator.ask(now.prompt, at))
+        return why(self.desk.prefixes.tree, before, now, left, self.desk.simulator.predict(now.prompt, at))
 
 
 def body(*messages: Any, **more: Any) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def test_compaction() -> None:
     now = session.sent(body(user(text("summary of what was said", ""))))
     summary = tree.child(tree[now.head].parent, text_block("summary"), Place("messages", "user", "summary"))
     marked_ = now._replace(head=summary)
-    found = why(tree, before, marked_, left, session.desk.simulator.ask(now.prompt, 10))
+    found = why(tree, before, marked_, left, session.desk.simulator.predict(now.prompt, 10))
     assert named(found) == (explain.COMPACTION, "", 0)
 
 

@@ -60,7 +60,7 @@ def _least(simulator: Simulator, calls: list[TimedPrompt], choices: list[Any], n
     best = float("inf")
     for marks in choices[n]:
         there = simulator.copy()
-        outcome = there.send(calls[n].prompt._replace(marks=marks), calls[n].at)
+        outcome = there.send(calls[n].prompt._replace(markers=marks), calls[n].at)
         best = min(best, RATES.cost(outcome) + _least(there, calls, choices, n + 1))
     return best
 

@@ -18,10 +18,10 @@ def test_an_entry_that_is_read_twice_pays_and_one_that_is_not_does_not() -> None
     sent = [desk.send(at, messages) for at, messages in ((0, start), (10, grown), (20, grown))]
     first, second = evaluate_markers(sent, [RATES] * len(sent))
     assert (first.call, first.written, first.reads, first.read) == (0, 2000, 2, 4000)
-    assert first.gain == pytest.approx(4000 * 0.9 - 2000 * 0.25) and first.paid
+    assert first.gain == pytest.approx(4000 * 0.9 - 2000 * 0.25) and first.has_paid
     assert (second.call, second.written, second.reads, second.read) == (1, 200, 1, 200)
     late = desk.send(4000, grown)
-    assert [w.paid for w in evaluate_markers([*sent, late], [RATES] * 4)] == [True, True, False]
+    assert [w.has_paid for w in evaluate_markers([*sent, late], [RATES] * 4)] == [True, True, False]
 
 
 def test_what_is_saved_and_paid_adds_up() -> None:

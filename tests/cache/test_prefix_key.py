@@ -35,11 +35,11 @@ def keys(tree: Tree, dialect: str) -> PrefixKeys:
 
 
 def ends(made: PrefixKeys, heads: list[int]) -> list[tuple[object, ...]]:
-    return [_plain(made.spot(head, head)) for head in heads]
+    return [_plain(made.position_at(head, head)) for head in heads]
 
 
 def _plain(end: PrefixEnd) -> tuple[object, ...]:
-    return end.key, end.node, end.number, end.section, end.role, end.opens, end.served
+    return end.key, end.node, end.number, end.section, end.role, end.opens_message, end.is_server_result
 
 
 def grown(items: list[tuple[Block, Place]]) -> tuple[Tree, list[int]]:
@@ -81,11 +81,11 @@ def test_a_key_names_section_role_and_every_block_before(dialect: str) -> None:
     found = set()
     for items in contexts:
         tree, heads = grown(items)
-        found.add(keys(tree, dialect).spot(heads[-1], heads[-1]).key)
+        found.add(keys(tree, dialect).position_at(heads[-1], heads[-1]).key)
     assert len(found) == len(contexts) and {len(key) for key in found} == {16}
 
 
 def test_what_a_reader_knows_of_a_place_is_in_no_key() -> None:
     said = block.text("a")
     marked = [grown([(said, Place("messages", "user", mark))]) for mark in ("", "meta", "summary")]
-    assert len({keys(tree, ANTHROPIC).spot(heads[-1], heads[-1]).key for tree, heads in marked}) == 1
+    assert len({keys(tree, ANTHROPIC).position_at(heads[-1], heads[-1]).key for tree, heads in marked}) == 1

@@ -46,7 +46,7 @@ def test_no_sequence_of_edits_makes_a_request_that_is_refused(dialect: str) -> N
         if applied.refused:
             refused += 1
             continue
-        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
         strict = [f"{r.rule}: {r.message}" for r in STRICT[dialect](canonical.loads(out.body))]
         if strict or out.violations:
             wrong.append((seed, strict[:2], out.violations[:2]))

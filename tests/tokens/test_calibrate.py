@@ -117,10 +117,10 @@ def test_an_addition_every_third_answer_is_foretold() -> None:
     rhythm, right = ReminderPredictor(), 0
     for n in range(1, 61):
         came = n % 3 == 0
-        right += (rhythm.expected((2, 1)) > 0) is came
+        right += (rhythm.expect((2, 1)) > 0) is came
         rhythm.learn((2, 1), 90.0 if came else 0.0, 10.0)
     assert right >= 50
-    assert rhythm.expected((2, 1)) == 0
+    assert rhythm.expect((2, 1)) == 0
 
 
 def test_parts_are_counted_where_answers_do_not_keep_time() -> None:
@@ -131,7 +131,7 @@ def test_parts_are_counted_where_answers_do_not_keep_time() -> None:
         came = parts >= 4
         if n >= 60:
             due += came
-            right += came and rhythm.expected((step, 1)) > 0
+            right += came and rhythm.expect((step, 1)) > 0
         rhythm.learn((step, 1), 90.0 if came else dice.gauss(0, 5), 10.0)
         parts = 0 if came else parts
     assert right >= 0.8 * due
@@ -141,6 +141,6 @@ def test_noise_has_no_rhythm() -> None:
     dice, rhythm = random.Random(5), ReminderPredictor()
     told = 0
     for _ in range(300):
-        told += rhythm.expected((1, 1)) > 0
+        told += rhythm.expect((1, 1)) > 0
         rhythm.learn((1, 1), dice.gauss(0, 60), 30.0)
     assert told < 15

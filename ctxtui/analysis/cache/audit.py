@@ -43,7 +43,7 @@ class Evidence:
             return
         held = usage.cache_read + usage.cache_write
         if rules.mechanism.keeps_every_prefix:
-            held = rules.counted(usage.input, usage.input + rules.spare)
+            held = rules.reported_read(usage.input, usage.input + rules.spare)
         if held:
             self._left[call.thread, held] = call
         if 0 < usage.cache_read * 2 < usage.input:
@@ -161,7 +161,7 @@ def _span(seconds: float) -> str:
 
 SHARE: Final = 0.02
 LEAST: Final = 300
-"""A forecast is within when it is off by no more than `SHARE` of the input or `LEAST` tokens."""
+"""A forecast is within when it is off by no more than `COVERAGE` of the input or `LEAST` tokens."""
 
 
 class CacheAudited(Struct, frozen=True, kw_only=True):
@@ -234,7 +234,7 @@ class CacheAuditor:
         rules = self._rules(call)
         foretold = self.forecasts.foretell(call)
         found = None
-        if foretold.read is not None and call.usage is not None and call.usage.has_cache and rules.known:
+        if foretold.read is not None and call.usage is not None and call.usage.has_cache and rules.is_known:
             found = self._audited(foretold.read, demand, number)
         self.forecasts.learn(call, foretold)
         self._past.add(call, rules)

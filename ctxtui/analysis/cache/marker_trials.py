@@ -97,7 +97,7 @@ def placing(
         for strategy in STRATEGIES
         if static or strategy.name not in PREFIX_STRATEGIES
     ]
-    own, outcomes = simulate_cost(timed, [call.prompt.marks for call in timed])
+    own, outcomes = simulate_cost(timed, [call.prompt.markers for call in timed])
     return Placing(
         thread=thread,
         calls=tuple(calls),
@@ -139,17 +139,17 @@ def strategic(
     simulator, found = Simulator(), []
     tree, known = book.session.tree, KnownEnds()
     for call, one in zip(calls, timed, strict=True):
-        held = partial(simulator.held, one.prompt, one.at)
+        held = partial(simulator.deepest_cached, one.prompt, one.at)
         here = PlacementRequest(tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens, known)
         made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
         simulator.send(made, one.at)
-        found.append(made.marks)
+        found.append(made.markers)
     return found
 
 
 def _tried(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> Tried:
     total = sum(outcome.total for outcome in outcomes)
-    return Tried(strategy.name, strategy.told, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
+    return Tried(strategy.name, strategy.description, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
 
 
 def _life(call: Call) -> str:

@@ -139,7 +139,7 @@ class CachePrompts:
 
     def _counted(self, call: Call, head: int) -> float:
         """Tokens of the blocks of the context `head`, as they are counted."""
-        parts = self._counts(call.model).at(head)
+        parts = self._counts(call.model).composition_at(head)
         return self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
 
     def prompt(
@@ -165,7 +165,7 @@ class CachePrompts:
             marks = self._likely.get(call.id)
         if marks is None and own is not None:
             path = self._path.to(head)
-            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.marks]
+            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.valid]
         if marks is None:
             marked = rules.mechanism.writes_at_markers
             lasts = rules.seconds(life) if marked else 0.0
@@ -203,7 +203,7 @@ class CachePrompts:
             return
         tree, head, path = self._tree, coming.sent_head, self._path.to(after.sent_head)
         found: list[tuple[int, float, int]] = []
-        for mark in own.marks:
+        for mark in own.valid:
             node = path[mark.item]
             behind = tree[after.sent_head].message - tree[node].message
             if tree[node].place.section == "messages" and behind < 2:
@@ -254,10 +254,10 @@ class CachePrompts:
         if not whole:
             return False
         own = self._markers(call, rules)
-        if own is not None and own.marks and marked:
+        if own is not None and own.valid and marked:
             # What was cached ends at the last marker.
             lengths.pin(call.sent_head, usage.input)
-            lengths.pin(self._path.to(call.sent_head)[own.marks[-1].item], whole)
+            lengths.pin(self._path.to(call.sent_head)[own.valid[-1].item], whole)
         else:
             lengths.pin(call.sent_head, whole)
         if rules.answers and usage.output_final and call.response_head != call.sent_head and self._goes_on(call):

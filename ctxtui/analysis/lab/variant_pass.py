@@ -308,7 +308,7 @@ class VariantPass:
         outcome = self._outcome(step, call, here, hidden, total)
         recorded = step.call.usage
         output = recorded.output if recorded is not None else self._answer(call, model)
-        usage = outcome.usage(output or 0) if outcome is not None else None
+        usage = outcome.to_usage(output or 0) if outcome is not None else None
         before = self._heads.get(call.thread, ROOT)
         self._heads[call.thread] = here.head
         self._calls.append(
@@ -375,7 +375,7 @@ class VariantPass:
         self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int
     ) -> CacheOutcome | None:
         rules = self._bench.rules(call)
-        if step.at is None or not rules.known:
+        if step.at is None or not rules.is_known:
             return None
         tokens = self._lengths(step, call, here, hidden, total)
         seed = self._prompts.seed(call)
@@ -384,7 +384,7 @@ class VariantPass:
         def held(life: float = 0.0) -> int:
             # Few strategies ask for it.
             base = build_prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
-            return self._simulator.held(base, start, life)
+            return self._simulator.deepest_cached(base, start, life)
 
         marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
         answer = None
@@ -402,11 +402,11 @@ class VariantPass:
             answer=answer,
         )
         at = step.at if step.asked_at is None else step.asked_at
-        outcome = self._simulator.ask(made, at, why=False)
-        self._simulator.take(outcome if at == step.at else self._simulator.ask(made, step.at, why=False))
+        outcome = self._simulator.predict(made, at, why=False)
+        self._simulator.record(outcome if at == step.at else self._simulator.predict(made, step.at, why=False))
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
         floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
-        return outcome.reading(min(floor, tokens(here.path.shared)) if floor else 0)
+        return outcome.with_min_read(min(floor, tokens(here.path.shared)) if floor else 0)
 
     def _lengths(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int) -> SentLengths:
         model, head = call.model or self._book.session.model, step.call.sent_head

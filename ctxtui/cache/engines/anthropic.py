@@ -49,7 +49,7 @@ class Anthropic:
         copied.entries, copied._last, copied._ends = dict(self.entries), self._last, dict(self._ends)
         return copied
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request reads and writes now; changes nothing."""
         rules, _, markers, tokens, total, _, _ = prompt
         if not markers:
@@ -57,31 +57,31 @@ class Anthropic:
         reasons: list[Reason] = []
         new: list[tuple[CacheMarker, int]] = []
         renewed: list[bytes] = []
-        hit = self._hit(markers, at, rules.lookback, reasons, why)
+        hit = self._find_hit(markers, at, rules.lookback, reasons, why)
         read, after, life = 0, 0, None
         if hit is not None:
             length, after, life = tokens(hit.node), hit.number, self.entries[hit.key][2]
             read = length if length < total else total
             renewed.append(hit.key)
         for marker in markers:
-            position = marker.spot
+            position = marker.position
             if position.number > after:
                 length = tokens(position.node)
                 if length >= rules.minimum:
                     new.append((marker, length if length < total else total))
-            elif position is not hit and self._live(position, at):
+            elif position is not hit and self._is_live(position, at):
                 renewed.append(position.key)
         if new:
             life = new[-1][0].life
         elif hit is None:
-            short = rules.minimum - tokens(markers[-1].spot.node)
-            reasons.append(Reason(MINIMUM, markers[-1].spot, short))
-        entered = tuple([(marker.spot.key, marker.life) for marker, _ in new])
+            short = rules.minimum - tokens(markers[-1].position.node)
+            reasons.append(Reason(MINIMUM, markers[-1].position, short))
+        entered = tuple([(marker.position.key, marker.life) for marker, _ in new])
         return CacheOutcome(
             prompt, at, read, split_writes(read, new), hit, entered, tuple(renewed), life, tuple(reasons)
         )
 
-    def _hit(
+    def _find_hit(
         self, markers: tuple[CacheMarker, ...], at: float, lookback: int, reasons: list[Reason], why: bool
     ) -> PrefixEnd | None:
         """Find the deepest readable position, and note the reasons why a deeper one is not readable.
@@ -92,7 +92,7 @@ class Anthropic:
         entries = self.entries
         last = markers[-1]
         for marker in reversed(markers):
-            position = marker.spot
+            position = marker.position
             end = position.number - lookback
             while position.number > end and position.before is not None:
                 entry = entries.get(position.key)
@@ -104,20 +104,20 @@ class Anthropic:
                         reasons.append(Reason(NOT_YET, position, ready - at))
                     else:
                         if why and marker is not last:
-                            self._beyond(markers, position, at, lookback, reasons)
+                            self._note_unreachable(markers, position, at, lookback, reasons)
                         return position
                 position = position.before
         if why:
-            self._beyond(markers, None, at, lookback, reasons)
+            self._note_unreachable(markers, None, at, lookback, reasons)
         if not reasons:
-            reasons.append(Reason(NEVER, last.spot))
+            reasons.append(Reason(NEVER, last.position))
         return None
 
-    def _beyond(
+    def _note_unreachable(
         self, markers: tuple[CacheMarker, ...], hit: PrefixEnd | None, at: float, lookback: int, reasons: list[Reason]
     ) -> None:
         """Note the deepest live entry that is outside every marker's lookback window."""
-        last = markers[-1].spot
+        last = markers[-1].position
         if at > self._last + GRACE:
             return
         # The newest first: they are the most likely to be live.
@@ -127,12 +127,12 @@ class Anthropic:
         for position in last.back():
             if hit is not None and position.number <= hit.number:
                 return
-            if self._live(position, at):
-                nearest = min(marker.spot.number for marker in markers if marker.spot.number >= position.number)
+            if self._is_live(position, at):
+                nearest = min(marker.position.number for marker in markers if marker.position.number >= position.number)
                 reasons.append(Reason(LOOKBACK, position, nearest - position.number - lookback + 1))
                 return
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Deepest position of a live entry on the prompt's path, written for at least `life` seconds; None if none."""
         # Skip the path if no such entry is live at all.
         if not any(lasts >= life and at <= end + GRACE for lasts, end in self._ends.items()):
@@ -144,11 +144,11 @@ class Anthropic:
                 return position
         return None
 
-    def _live(self, position: PrefixEnd, at: float) -> bool:
+    def _is_live(self, position: PrefixEnd, at: float) -> bool:
         entry = self.entries.get(position.key)
         return entry is not None and entry[1] <= at <= entry[0] + GRACE
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
+    def record(self, outcome: CacheOutcome, began: float) -> None:
         """Record a sent request whose answer `began` (Unix seconds): its entries are readable from then on.
 
         If the request had a marker, each result of a server-side tool in the answer is an entry too, for the
@@ -157,33 +157,33 @@ class Anthropic:
         entries, at = self.entries, outcome.at
         if at > self._last:
             self._last = at
-        if outcome.prompt.answer is not None and outcome.prompt.marks:
-            self._serve(outcome.prompt, at, began)
+        if outcome.prompt.answer is not None and outcome.prompt.markers:
+            self._add_server_results(outcome.prompt, at, began)
         for key in outcome.renewed:
             until, ready, life = entries[key]
             if at + life > until:
-                self._enter(key, at + life, ready, life)
+                self._put_entry(key, at + life, ready, life)
         for key, life in outcome.entered:
             before = entries.get(key)
             if before is None or before[0] + GRACE < at:
-                self._enter(key, at + life, began, life)
+                self._put_entry(key, at + life, began, life)
             else:
                 # A second request wrote the same prefix before the first one's answer began.
                 until, ready, old = before
-                self._enter(key, max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)
+                self._put_entry(key, max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)
 
-    def _enter(self, key: bytes, until: float, ready: float, life: float) -> None:
+    def _put_entry(self, key: bytes, until: float, ready: float, life: float) -> None:
         self.entries[key] = (until, ready, life)
         if until > self._last:
             self._last = until
         if until > self._ends.get(life, 0.0):
             self._ends[life] = until
 
-    def _serve(self, prompt: CachedPrompt, at: float, began: float) -> None:
+    def _add_server_results(self, prompt: CachedPrompt, at: float, began: float) -> None:
         assert prompt.answer is not None
         life = min(prompt.rules.lives.values())
         for position in prompt.answer.back():
             if position.number <= prompt.last.number:
                 return
-            if position.served:
-                self._enter(position.key, at + life, began, life)
+            if position.is_server_result:
+                self._put_entry(position.key, at + life, began, life)

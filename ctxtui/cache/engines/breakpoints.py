@@ -19,7 +19,7 @@ _EXPLICIT: Final = b"explicit"
 
 
 class _Candidate(NamedTuple):
-    spot: PrefixEnd
+    position: PrefixEnd
     key: bytes
     life: float
 
@@ -36,61 +36,69 @@ class Breakpoints:
         """Return an independent cache with the same entries."""
         return Breakpoints(dict(self.entries))
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request reads and writes now; changes nothing."""
         rules = prompt.rules
-        marked = [_Candidate(mark.spot, mark.spot.key + _EXPLICIT, mark.life) for mark in prompt.marks]
+        marked = [_Candidate(mark.position, mark.position.key + _EXPLICIT, mark.life) for mark in prompt.markers]
         life = rules.seconds(rules.life)
-        implied = [] if prompt.explicit else [_Candidate(s, s.ended, life) for s in implicit_breakpoints(prompt.last)]
+        implied = (
+            []
+            if prompt.explicit
+            else [_Candidate(s, s.message_end_key, life) for s in implicit_breakpoints(prompt.last)]
+        )
         if not marked and not implied:
             return CacheOutcome(prompt, at, reasons=(Reason(NO_MARKER),))
-        best, reasons = self._hit([*marked[-rules.lookback :], *implied], at)
-        hit = best.spot if best else None
+        best, reasons = self._find_hit([*marked[-rules.lookback :], *implied], at)
+        hit = best.position if best else None
         read = min(prompt.tokens(hit.node), prompt.total) if hit else 0
-        to_write = sorted([*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.spot.number)
+        to_write = sorted(
+            [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.position.number
+        )
         new = [
             (one, tokens)
             for one in to_write
-            if (tokens := min(prompt.tokens(one.spot.node), prompt.total)) >= rules.minimum and tokens > read
+            if (tokens := min(prompt.tokens(one.position.node), prompt.total)) >= rules.minimum and tokens > read
         ]
         if not new and not hit:
-            last = to_write[-1].spot
+            last = to_write[-1].position
             reasons = [*reasons, Reason(MINIMUM, last, rules.minimum - prompt.tokens(last.node))]
-        charged = [(CacheMarker(one.spot, one.life), tokens) for one, tokens in new]
+        charged = [(CacheMarker(one.position, one.life), tokens) for one, tokens in new]
         entered = tuple((one.key, one.life) for one, _ in new)
-        renewed = tuple(c.key for c in (*marked, *implied) if hit and c.spot.number <= hit.number and self._live(c, at))
+        renewed = tuple(
+            c.key for c in (*marked, *implied) if hit and c.position.number <= hit.number and self._is_live(c, at)
+        )
         lasts = new[-1][0].life if new else self.entries[best.key][2] if best else None
         return CacheOutcome(prompt, at, read, split_writes(read, charged), hit, entered, renewed, lasts, tuple(reasons))
 
-    def _hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
+    def _find_hit(self, candidates: list[_Candidate], at: float) -> tuple[_Candidate | None, list[Reason]]:
         reasons: list[Reason] = []
-        for candidate in sorted(candidates, key=lambda one: -one.spot.number):
+        for candidate in sorted(candidates, key=lambda one: -one.position.number):
             entry = self.entries.get(candidate.key)
             if entry is None:
                 continue
             until, ready, _ = entry
             if until < at:
-                reasons.append(Reason(EXPIRED, candidate.spot, at - until))
+                reasons.append(Reason(EXPIRED, candidate.position, at - until))
             elif ready > at:
-                reasons.append(Reason(NOT_YET, candidate.spot, ready - at))
+                reasons.append(Reason(NOT_YET, candidate.position, ready - at))
             else:
                 return candidate, reasons
         return None, reasons or [Reason(NEVER)]
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Deepest position of a live entry on the prompt's path, written for at least `life` seconds; None if none."""
         for position in prompt.last.back():
-            keys = [position.key + _EXPLICIT, *([] if prompt.explicit else [position.ended])]
+            keys = [position.key + _EXPLICIT, *([] if prompt.explicit else [position.message_end_key])]
             entries = (e for key in keys if (e := self.entries.get(key)))
             if any(ready <= at <= until and lasts >= life for until, ready, lasts in entries):
                 return position
         return None
 
-    def _live(self, candidate: _Candidate, at: float) -> bool:
+    def _is_live(self, candidate: _Candidate, at: float) -> bool:
         entry = self.entries.get(candidate.key)
         return entry is not None and entry[1] <= at <= entry[0]
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
+    def record(self, outcome: CacheOutcome, began: float) -> None:
         """Record a sent request whose answer `began` (Unix seconds)."""
         entries, at = self.entries, outcome.at
         for key in outcome.renewed:
@@ -125,4 +133,4 @@ def _is_implicit_breakpoint(position: PrefixEnd, after: PrefixEnd | None) -> boo
         return after.role not in _RESULTS
     if position.role in _FIRST:
         return after.role not in _FIRST
-    return position.role == "user" and after.opens
+    return position.role == "user" and after.opens_message

@@ -22,43 +22,43 @@ class Slots:
     mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
     def __init__(self, trail: PrefixHistory | None = None, slots: tuple[int, ...] = ()) -> None:
-        self.trail = trail or PrefixHistory()
+        self.history = trail or PrefixHistory()
         self.slots = slots
 
     def copy(self) -> Slots:
         """Return an independent server in the same state."""
-        return Slots(self.trail.copy(), self.slots)
+        return Slots(self.history.copy(), self.slots)
 
-    def ask(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
+    def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request reads now; changes nothing."""
-        _, hit = self._chosen(prompt)
-        read = prompt.rules.counted(prompt.tokens(hit.node), prompt.total) if hit else 0
+        _, hit = self._choose_slot(prompt)
+        read = prompt.rules.reported_read(prompt.tokens(hit.node), prompt.total) if hit else 0
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
-    def held(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
+    def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
         """Longest prefix in the slot that would take the prompt; kept until the slot is used otherwise."""
-        return self._chosen(prompt)[1]
+        return self._choose_slot(prompt)[1]
 
-    def take(self, outcome: CacheOutcome, began: float) -> None:
+    def record(self, outcome: CacheOutcome, began: float) -> None:
         """Record a sent request: its slot now holds it, with its answer if known."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
-        chosen, hit = self._chosen(prompt)
+        chosen, hit = self._choose_slot(prompt)
         rest = tuple(slot for slot in self.slots if slot != chosen)
-        self.slots = (*rest, self.trail.enter(last, hit, outcome.at, began))
+        self.slots = (*rest, self.history.add_request(last, hit, outcome.at, began))
 
-    def _chosen(self, prompt: CachedPrompt) -> tuple[int, PrefixEnd | None]:
+    def _choose_slot(self, prompt: CachedPrompt) -> tuple[int, PrefixEnd | None]:
         """Choose the slot for `prompt` (`_FREE`: an empty one) and the longest prefix that it holds."""
-        best = self._held(prompt, self.slots)
+        best = self._longest_prefix(prompt, self.slots)
         if best is not None and prompt.tokens(best.node) > MIN_SIMILARITY * prompt.total:
-            owner = self.trail.owner(best)
-            return next(slot for slot in reversed(self.slots) if self.trail.has(slot, *owner)), best
+            owner = self.history.owner(best)
+            return next(slot for slot in reversed(self.slots) if self.history.has(slot, *owner)), best
         if len(self.slots) < prompt.rules.slots:
             return _FREE, None
-        return self.slots[0], self._held(prompt, self.slots[:1])
+        return self.slots[0], self._longest_prefix(prompt, self.slots[:1])
 
-    def _held(self, prompt: CachedPrompt, slots: tuple[int, ...]) -> PrefixEnd | None:
+    def _longest_prefix(self, prompt: CachedPrompt, slots: tuple[int, ...]) -> PrefixEnd | None:
         def holds(owner: int, number: int) -> bool:
-            return any(self.trail.has(slot, owner, number) for slot in slots)
+            return any(self.history.has(slot, owner, number) for slot in slots)
 
-        return self.trail.deepest(prompt.last, holds)
+        return self.history.deepest(prompt.last, holds)

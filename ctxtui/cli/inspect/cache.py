@@ -195,7 +195,7 @@ def _marker_table(one: Placing, several: bool) -> Iterator[str]:
     paid = isclose(one.own, one.paid)
     how = "what was paid; the others with what they change" if paid else f"simulated; {_cost(one, one.paid)} was paid"
     yield _line("as recorded", one, one.own, least, how)
-    yield f"  * {DEFAULT.name}: {DEFAULT.told}"
+    yield f"  * {DEFAULT.name}: {DEFAULT.description}"
     if not one.static:
         yield "  system prompt and tools are not recorded: markers behind them cannot be tried"
     yield from _worth(one)
@@ -211,7 +211,7 @@ def _cost(one: Placing, cost: float) -> str:
 
 def _worth(one: Placing) -> Iterator[str]:
     marks = one.markers
-    idle = sorted((mark for mark in marks if not mark.paid), key=lambda mark: mark.gain)
+    idle = sorted((mark for mark in marks if not mark.has_paid), key=lambda mark: mark.gain)
     how = " (inferred)" if one.inferred else ""
     yield f"  {len(marks)} entries written by its own markers{how}: {len(marks) - len(idle)} paid, {len(idle)} did not"
     yield from (_idle(one, mark) for mark in idle[:_MOST])

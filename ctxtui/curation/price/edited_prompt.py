@@ -74,10 +74,14 @@ def _made(
     base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, line: Sequence[Node]
 ) -> CachedPrompt:
     """`base` with the blocks that leave under `after`."""
-    ends = place.along(line)
-    marks = {mark.spot.number: mark for mark in _marks(base, ends, before, after, line) if mark.spot.before is not None}
+    ends = place.positions_along(line)
+    marks = {
+        mark.position.number: mark
+        for mark in _marks(base, ends, before, after, line)
+        if mark.position.before is not None
+    }
     last = ends[line[-1].id if line else ROOT]
-    return base._replace(last=last, marks=tuple(marks[number] for number in sorted(marks)))
+    return base._replace(last=last, markers=tuple(marks[number] for number in sorted(marks)))
 
 
 def edited_lengths(
@@ -180,13 +184,13 @@ def _marks(
         number = bisect_left(edges, edge)
         return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
 
-    had = {before.edges[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
+    had = {before.edges[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends}
     for edge, life in standing_markers(after, _movable(base, before, after, had)).items():
         spot = at(edge)
         assert spot is not None, "a marker stands at a block that leaves"
         yield CacheMarker(spot, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
-    for mark in base.marks:
+    for mark in base.markers:
         stop = len(line) if mark.ends == 1 else head
         if mark.ends and stop:
             spot = ends[line[stop - 1].id]

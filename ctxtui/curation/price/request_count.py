@@ -103,19 +103,21 @@ class _Walk:
         counts, context, sums = self._counts, self._applied.context, self.sums
         before, last = context.nodes[start - 1] if start else ROOT, context.nodes[stop - 1]
         # What is counted there with its first part, and does not count here.
-        had = counts.outstanding(before)
+        had = counts.pending_features(before)
         first = context.items[start]
         if first.block.kind == HEADER and self._joined(first) and not kept_apart(self._applied, start):
-            had = counts.outstanding(context.nodes[start])
+            had = counts.pending_features(context.nodes[start])
         part = next((p for p in range(start, stop) if context.items[p].block.kind != HEADER), None)
         if part is not None:
-            for category, (was, now) in enumerate(zip(counts.at(before), counts.at(last), strict=True)):
+            for category, (was, now) in enumerate(
+                zip(counts.composition_at(before), counts.composition_at(last), strict=True)
+            ):
                 if was is not now:
                     sums[category] = plus(sums[category], minus(now, was))
             category = counts.categories(context.nodes[part])[0]
             sums[category] = plus(sums[category], minus(self._owed, had))
             self._owed = had = NOTHING
-        self._owed = plus(self._owed, minus(counts.outstanding(last), had))
+        self._owed = plus(self._owed, minus(counts.pending_features(last), had))
         self._side = side_of(context.items[stop - 1])
 
     def add(self, item: Item) -> None:

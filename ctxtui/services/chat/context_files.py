@@ -208,7 +208,7 @@ class ContextFiles:
         if partner.endpoint.dialect == ANTHROPIC:
             return _ANTHROPIC_MARKER
         if partner.endpoint.name == "openai" and partner.endpoint.dialect in (CHAT, RESPONSES):
-            rules = cache_rules().rules(self.card, "openai")
+            rules = cache_rules().for_model(self.card, "openai")
             return _OPENAI_MARKER if rules.mechanism.takes_breakpoints else None
         return None
 

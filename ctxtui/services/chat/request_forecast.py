@@ -91,11 +91,11 @@ class Foreteller:
             made = self._prompt(request, thread)
             if made is None:
                 return None
-            outcome = self._simulator.ask(made, at)
+            outcome = self._simulator.predict(made, at)
             self._last[thread] = draft, outcome
             miss = self._miss(outcome, self._before.get(thread, 0))
         # Without the others waiting: the first price is asked of a process that has yet to start.
-        cost = self._cost(replace(outcome.usage(), output=1), at)
+        cost = self._cost(replace(outcome.to_usage(), output=1), at)
         usd, answer = (cost.fresh + cost.read + cost.write, cost.output) if cost is not None else (None, 0.0)
         return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss, answer)
 
@@ -144,7 +144,7 @@ class Foreteller:
         last = self._last.get(thread)
         # The one that left may ask for a shorter answer than the one that was foretold.
         if last is not None and last[0].sent_head == draft.sent_head:
-            self._simulator.take(last[1], began=at)
+            self._simulator.record(last[1], began=at)
             self._before[thread] = last[1].total
             del self._last[thread]
 
@@ -152,7 +152,7 @@ class Foreteller:
 def foreteller_for(book: Book, counter: Counter, partner: ChatModel, price: Pricer) -> Foreteller:
     """What foretells the requests to `partner`, by the cache rules of its provider."""
     kind = "" if partner.is_offline else partner.endpoint.kind or partner.endpoint.name
-    return Foreteller(book, counter, cache_rules().rules(book.card(partner.model), kind), partner, price)
+    return Foreteller(book, counter, cache_rules().for_model(book.card(partner.model), kind), partner, price)
 
 
 def held_because(found: RequestForecast | None, settings: Settings) -> str:

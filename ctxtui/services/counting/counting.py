@@ -159,7 +159,7 @@ class Counter:
 
 
 FORMULAS: Final = 3
-"""Raised when `features_of` counts differently: what was remembered before is then not used."""
+"""Raised when `count_features` counts differently: what was remembered before is then not used."""
 
 
 def way(card: ModelCard) -> str:

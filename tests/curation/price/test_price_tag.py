@@ -57,7 +57,7 @@ def lengths(tree: Tree, head: int, strips: bool) -> Callable[[int], int]:
     summed = SummedTokens(tree, count)
     if not strips:
         return summed
-    spoken = tree[PromptFacts(tree).asked(head)].depth
+    spoken = tree[PromptFacts(tree).last_person_node(head)].depth
     thoughts = [n for n in tree.path(head) if tree[n].block.kind in THINKING and tree[n].depth < spoken]
 
     def tokens(node: int) -> int:
@@ -81,7 +81,7 @@ class Scene:
         self.context, self.request = context_of(body, dialect)
         self.model = body["model"]
         self.card = model_table().card(self.model)
-        self.rules = cache_rules().rules(self.card)
+        self.rules = cache_rules().for_model(self.card)
         self.count = count
         self.prefixes = PrefixChains(self.context.tree)
         self.seed = prefix_salt(self.rules, dialect, model=self.model, params=self.context.params)
@@ -145,7 +145,9 @@ class Scene:
     @property
     def marked(self) -> dict[Edge, float]:
         """The lifetimes of markers that stand at a block."""
-        return {(self.context.position(mark.spot.node), RAW): mark.life for mark in self.base.marks if not mark.ends}
+        return {
+            (self.context.position(mark.position.node), RAW): mark.life for mark in self.base.markers if not mark.ends
+        }
 
     def head_of(self, applied: Applied) -> int:
         """The node at which the path of `applied` ends."""
@@ -157,7 +159,7 @@ class Scene:
 
 
 def outcome(simulator: Simulator, one: CachedPrompt, at: float) -> tuple[Any, ...]:
-    found = simulator.ask(one, at)
+    found = simulator.predict(one, at)
     return found.read, found.writes, found.fresh, found.total
 
 
@@ -233,7 +235,7 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
         rng = Random(f"law 8 {number}")
         context, request = context_of(marked_more(SHAPES["anthropic"](rng), rng), "anthropic")
         card = model_table().card(request.model)
-        rules, prefixes, simulator = cache_rules().rules(card), PrefixChains(context.tree), Simulator()
+        rules, prefixes, simulator = cache_rules().for_model(card), PrefixChains(context.tree), Simulator()
         weigh = as_read if rules.strips else count
         summed = SummedTokens(context.tree, weigh)
         base, refused = prompt_from_request(prefixes, request, rules, summed)

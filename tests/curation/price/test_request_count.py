@@ -39,11 +39,11 @@ def one_by_one(applied: Applied, weights: Weights, *, strips: bool) -> list[int]
     head = tree.extend(ROOT, leaving(applied))
     counts = Cumulated(tree, measure)
     counts.advance()
-    found = [round(weigh(features, weights)) for features in counts.at(head)]
+    found = [round(weigh(features, weights)) for features in counts.composition_at(head)]
     start = tree[head].turn_start
     if strips and start != ROOT:
         thinking = INDEX["thinking"]
-        found[thinking] -= round(weigh(counts.at(tree[start].parent)[thinking], weights))
+        found[thinking] -= round(weigh(counts.composition_at(tree[start].parent)[thinking], weights))
     return found
 
 
