@@ -20,24 +20,24 @@ from ctxtui.wire.usage import anthropic_passes, beyond
 
 _TOLD: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
 _TERMS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use")
-"""What a report tells of how the call was bought."""
+"""Members of a report about the call's billing terms."""
 _WORDS: Final = ("text", "thinking", "partial_json", "content")
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
 
-    Raises `Malformed` where it is neither.
+    Raises `Malformed` for anything else.
     """
     value = answer_value(body)
     if value.get("type") == "error" or "content" not in value:
@@ -80,18 +80,18 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether ``message_stop`` or an error has come."""
+        """Whether ``message_stop`` or an error has arrived."""
         return self._stopped or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in events; unknown ones say nothing (facts §1)."""
+        """Add events and return their deltas; unknown events add nothing (facts §1)."""
         return [delta for event in events if (delta := self._event(event.value())) is not None]
 
     def _event(self, value: Json) -> Delta | None:
         if not isinstance(value, dict):
             return None
         match value.get("type"):
-            # First what nearly all events are.
+            # The most frequent event first.
             case "content_block_delta":
                 return self._delta(_index(value), _object(value.get("delta")))
             case "message_start" if isinstance(value.get("message"), dict):
@@ -103,7 +103,7 @@ class StreamReader:
                 self._message |= {k: v for k, v in _object(value.get("delta")).items() if v is not None}
                 beside = {k: v for k, v in value.items() if k not in ("type", "delta", "usage")}
                 self._message |= beside
-                # Cumulative figures; the split of cache writes was only told at the start.
+                # Cumulative figures; only the first report splits cache writes.
                 self._usage |= {k: v for k, v in _object(value.get("usage")).items() if v is not None}
             case "message_stop":
                 self._stopped = True
@@ -130,7 +130,7 @@ class StreamReader:
         return Delta(index, str(block.get("type", "")), words)
 
     def response(self) -> Response:
-        """The message so far. A tool's input that broke off stands as the text that came."""
+        """Build the message received so far. An incomplete tool input stays the text that arrived."""
         content = [self._block(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
         served = [_object(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]

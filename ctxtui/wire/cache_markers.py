@@ -1,4 +1,4 @@
-"""Cache markers put on a request's blocks, and taken off (facts §2, §4)."""
+"""Add and remove cache breakpoints on a request's blocks (facts §2, §4)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text in
 
 
 def takes_marker(item: Item, dialect: str) -> bool:
-    """Whether `dialect` lets a marker stand on the block of `item`."""
+    """Whether `dialect` accepts a cache breakpoint on the block of `item`."""
     if dialect == ANTHROPIC:
         words = item.block.member("text") if item.block.kind == "text" else "-"
         return item.block.kind not in _UNMARKED and bool(str(words).strip())
@@ -32,15 +32,16 @@ def takes_marker(item: Item, dialect: str) -> bool:
 
 
 def marker(dialect: str, ttl: str = "") -> Json:
-    """The marker that `dialect` writes; `ttl` "" is its default."""
+    """Build a cache breakpoint in `dialect`'s JSON; `ttl` "" is its default."""
     told = {"ttl": ttl} if ttl else {}
     return {"type": "ephemeral", **told} if dialect == ANTHROPIC else {"mode": "explicit", **told}
 
 
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
-    """`request` with a marker of a TTL ("" for the default) on items, or none (None); other markers stay.
+    """Set or remove cache breakpoints: for each item a TTL ("" is the default) or None for no breakpoint.
 
-    Items are counted as in `request.items`; those that the provider keeps (``previous_response_id``) take none.
+    Breakpoints on other items stay. Items are numbered as in `request.items`; items that the provider keeps
+    (``previous_response_id``) are skipped.
     """
     dialect = request.skeleton.dialect
     first, count = request.skeleton.parts.get("carried", (0, 0))
@@ -60,7 +61,7 @@ def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request
 
 
 def without_params(request: Request, names: Iterable[str]) -> Request:
-    """`request` less top-level members that hold no blocks."""
+    """Remove top-level members that hold no blocks."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
     for name in names:
         if frame.index(name) is None:
@@ -71,7 +72,7 @@ def without_params(request: Request, names: Iterable[str]) -> Request:
 
 
 def with_param(request: Request, name: str, value: Json) -> Request:
-    """`request` with the top-level member `name`, in the place of the one it has, or as its last one."""
+    """Set the top-level member `name`: in place if it exists, else as the last one."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
     style = styles_of(request.skeleton.parts)[0]
     entries = list(frame.entries)

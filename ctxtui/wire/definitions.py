@@ -1,4 +1,4 @@
-"""Tool definitions from one dialect to another."""
+"""Convert tool definitions between dialects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ANY: Final = {"type": "object", "properties": {}}
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A client's tool: its name, what the model is told of it, the JSON schema of its input."""
+    """A client's tool: its name, its description for the model, the JSON schema of its input."""
 
     name: str
     description: str
@@ -25,7 +25,7 @@ class Definition:
 
 
 def read(value: Json) -> Definition | None:
-    """The definition in a tool's JSON; None for a provider's own tool, which no other dialect has."""
+    """Parse a tool's JSON; None for a provider's own tool, which no other dialect has."""
     inner = value.get("function", value) if isinstance(value, dict) else None
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         return None
@@ -43,7 +43,7 @@ def read(value: Json) -> Definition | None:
 
 
 def convert(value: Json, target: str, losses: Losses) -> Json | None:
-    """A tool's JSON in dialect `target`; None, noted in `losses`, where that cannot say it."""
+    """Convert a tool's JSON to dialect `target`; None, noted in `losses`, if it cannot express the tool."""
     target = CHAT if target == OLLAMA else target
     value = value if target == RESPONSES else tool_inside(value)
     if tool_home(value) == target:

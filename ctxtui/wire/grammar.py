@@ -1,4 +1,4 @@
-"""What a codec needs to know of a dialect: which members of a body are context, and how their elements are read."""
+"""Grammar of each dialect: which members of a body hold context, and how to split and join their elements."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ SYSTEM = Place("system")
 
 
 class Splitter(Protocol):
-    """Takes one element apart; `path` is its JSON path."""
+    """Splits one element into parts; `path` is its JSON path."""
 
     def __call__(self, value: Json, path: str) -> list[WirePart]:
-        """The element's parts in prompt order."""
+        """Return the element's parts in prompt order."""
 
 
 class Section(Struct, frozen=True):
     """One member of a body that holds context: `name` is its place, `key` its JSON key.
 
-    `split` and `join` are inverse for elements of the usual shapes. `string` reads the section written as one string
-    (None where the dialect has no such form), `is_string` says whether pieces may be written so again. `bare` tells
-    which kinds are elements of their own, outside messages.
+    `split` and `join` are inverse for elements of the usual shapes. `string` splits a section written as one string
+    (None if the dialect has no such form); `is_string` tests whether pieces may be written that way again. `bare` tests
+    whether blocks of a kind are elements of their own, outside messages.
     """
 
     name: str
@@ -55,29 +55,29 @@ class Grammar(Struct, frozen=True):
 
 
 def split_tool(value: Json, path: str) -> list[WirePart]:
-    """A tool definition: one block, the provider's JSON verbatim."""
+    """Split a tool definition: one block, the provider's JSON verbatim."""
     if not isinstance(value, dict):
         return [unreadable(path, f"a tool is {shape(value)}, not an object", TOOLS, ())]
     return [part("tool", value, TOOLS, ())]
 
 
 def split_system(value: Json, path: str) -> list[WirePart]:
-    """One text of a system prompt that is a list."""
+    """Split one entry of a system prompt that is a list."""
     return [content_part(value, path, SYSTEM, ())]
 
 
 def system_string(text: str) -> list[WirePart]:
-    """A system prompt that is one string."""
+    """Split a system prompt that is one string."""
     return [words(text, SYSTEM, ())] if text else []
 
 
 def one(pieces: Sequence[Piece]) -> Json:
-    """An element that is one block."""
+    """Join an element that is one block."""
     return pieces[0][1]
 
 
 def in_messages(kind: str) -> bool:
-    """For dialects whose messages hold everything: only a header begins an element."""
+    """Whether `kind` begins an element in dialects whose messages hold everything: only a header does."""
     return kind == HEADER
 
 
@@ -123,7 +123,7 @@ def _join(shape_: Shape, pieces: Sequence[Piece]) -> Json:
 
 
 def split_item(value: Json, path: str) -> list[WirePart]:
-    """One item of a Responses input or output: a message, or a block of its own."""
+    """Split one item of a Responses input or output: a message, or a block of its own."""
     if not isinstance(value, dict):
         return [unreadable(path, f"an item is {shape(value)}, not an object", Place("messages"), ())]
     kind = kind_of(value, "message")
@@ -139,7 +139,7 @@ _INSIDE: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
 
 
 def item_role(kind: str, value: dict[str, Json]) -> str:
-    """The side that an item without role speaks for."""
+    """Return the role of an item, inferred from its kind if the item names none."""
     role = value.get("role")
     if isinstance(role, str):
         return role
@@ -150,7 +150,7 @@ def item_role(kind: str, value: dict[str, Json]) -> str:
 
 
 def join_item(pieces: Sequence[Piece]) -> Json:
-    """One item of a Responses input from its pieces: the inverse of `split_item` for those of the usual shapes."""
+    """Join one item of a Responses input, the inverse of `split_item` for items of the usual shapes."""
     head = pieces[0][1]
     if pieces[0][0] == HEADER and head.get("type") == TOOLS_ITEM:
         return join_tools(pieces)

@@ -1,9 +1,8 @@
-"""Items of a Responses input that hold more than one block: the tools that it brings along, what agents say to each
-other (facts §4, §13).
+"""Items of a Responses input that hold several blocks: additional tools and agent messages (facts §4, §13).
 
-A tool of an ``additional_tools`` item is a block of its own wherever the item stands. One inside a namespace keeps the
-namespace round it, so that each says whose it is and one of them can go; neighbours of one namespace are one again when
-the item is written.
+Each tool of an ``additional_tools`` item is a block of its own, wherever the item is. A tool inside a namespace keeps
+its namespace, so that each block names its origin and can be removed alone; neighbours of one namespace are merged
+again when the item is written.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NAMESPACE: Final = "namespace"
 
 
 def split_tools(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """The header and the tools of an ``additional_tools`` item; None where its tools are no list of objects."""
+    """Split an ``additional_tools`` item into its header and tools; None if its tools are not a list of objects."""
     tools = value.get("tools")
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return None
@@ -43,7 +42,7 @@ def _each(tool: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def join_tools(pieces: Sequence[Piece]) -> Json:
-    """The item that `split_tools` took apart, or what edits left of it."""
+    """Join the item that `split_tools` split, possibly after edits."""
     tools: list[Json] = []
     for _, value in pieces[1:]:
         last = tools[-1] if tools else None
@@ -60,8 +59,10 @@ def _same_namespace(one: Json, other: Json) -> bool:
 
 
 def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """The header and the parts of what another agent said; None where its content is no list. Who reads it was
-    spoken to, as by a user."""
+    """Split a message from another agent into its header and parts; None if its content is not a list.
+
+    Its role is user, as the agent that receives it is addressed.
+    """
     content = value.get("content")
     if not isinstance(content, list):
         return None

@@ -1,4 +1,4 @@
-"""Messages taken apart into header and parts, and put together again; each dialect names its fields."""
+"""Split messages into header and parts, and join them again; each dialect names its fields."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ANSWERS: Final = frozenset({"tool", "function"})
 class BlockField(NamedTuple):
     """A member of a message that becomes blocks.
 
-    `form` is how it is written: ``string`` (one block of `kind` whose words stand under `inside`), ``list`` (one
-    block of `kind` each), ``object`` (one block of `kind`). The header keeps the form's name in the member's place.
-    `first` says that its blocks come before the content.
+    `form` is its JSON form: ``string`` (one block of `kind` with the text under `inside`), ``list`` (one block of `kind`
+    for each entry), ``object`` (one block of `kind`). The header keeps the form's name in place of the member. `first`
+    puts its blocks before the content.
     """
 
     key: str
@@ -40,10 +40,10 @@ class Shape(NamedTuple):
 
 
 def split(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
-    """Header and parts of `message` (at JSON `path`), in prompt order.
+    """Split `message` (at JSON `path`) into its header and parts, in prompt order.
 
-    The header holds every member that makes no block, verbatim, and the form of those that do. An empty string makes
-    a block only where it is a tool's answer; an empty list of calls makes none.
+    The header holds verbatim every member that makes no block, and the form of those that do. An empty string makes a
+    block only in a tool's answer; an empty list of calls makes none.
     """
     role = message.get("role")
     place = Place("messages", role if isinstance(role, str) else "", shape.mark)
@@ -83,13 +83,13 @@ def _content(value: Json, path: str, place: Place) -> list[WirePart] | None:
 
 
 def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
-    """The message that `pieces` (the header first) make: the inverse of `split` for messages of the usual shapes.
+    """Join pieces (the header first) to a message, the inverse of `split` for messages of the usual shapes.
 
-    Members that the header does not name are added, members that lost their blocks are left out.
+    Members that the header does not name are added; members that lost their blocks are left out.
     """
     head = dict(pieces[0][1])
     rest = list(pieces[1:])
-    # Fields behind the content are taken off the end, so the last of them first.
+    # Fields after the content are taken off the end, so the last of them first.
     leading = [field for field in shape.fields if field.first]
     trailing = [field for field in shape.fields if not field.first]
     for field in leading + trailing[::-1]:
@@ -106,7 +106,7 @@ def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
 
 
 def _take(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
-    """Removes from `rest` the pieces that belong into `field`: at its front or end, by kind."""
+    """Remove from `rest`, at its front or end, the pieces that belong to `field`, by kind."""
     if field.form != LIST and not named and field.form != OBJECT:
         return []
     taken: list[Piece] = []
@@ -118,8 +118,10 @@ def _take(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
 
 
 def _fits(piece: Piece, field: BlockField) -> bool:
-    """Whether `field` can hold a block: one whose string is all it says, where the field is a string. A part of the
-    content may be of the same kind and say more, or nothing."""
+    """Whether `field` can hold a block; a string field holds only a block of nothing but a non-empty string.
+
+    A content part may have the same kind and further members, or no text.
+    """
     kind, value = piece
     if kind != field.kind or field.form != STRING:
         return kind == field.kind
@@ -143,5 +145,5 @@ def _content_value(pieces: list[Piece], as_string: bool) -> Json:
 
 
 def is_plain(kind: str, value: Json) -> bool:
-    """Whether a block says nothing but its words, so that a string can stand for it."""
+    """Whether a block is nothing but its text, so that a string can replace it."""
     return kind == "text" and isinstance(value, dict) and value.keys() == {"type", "text"}

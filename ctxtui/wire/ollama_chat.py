@@ -1,6 +1,6 @@
 """Ollama's own ``/api/chat``: requests, answers, streams of JSON lines (facts §5).
 
-Unlike in Chat, a picture is bare base64 beside the words, a call's arguments are an object, thinking is a member of the
+Unlike Chat, a picture is bare base64 next to the text, a call's arguments are an object, thinking is a member of the
 message, and a stream is one JSON object a line (`sse.EventParser` reads those too).
 """
 
@@ -26,20 +26,20 @@ _RESENT: Final = ("role", "content", "thinking", "tool_calls")
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
 
-    The durations (nanoseconds) and the rendered template of a debug request stay in `extra`. Raises `Malformed` where
-    it is neither.
+    The durations (nanoseconds) and the rendered template of a debug request stay in `extra`. Raises `Malformed` for
+    anything else.
     """
     value = answer_value(body)
     message = value.get("message")
@@ -77,11 +77,11 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the line that says ``done``, or an error, has come."""
+        """Whether the line with ``done``, or an error, has arrived."""
         return self._top.get("done") is True or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in lines."""
+        """Add lines and return their deltas."""
         return [delta for event in events for delta in self._line(event.value())]
 
     def _line(self, value: Json) -> Iterator[Delta]:
@@ -100,6 +100,6 @@ class StreamReader:
                 yield Delta(self._shown.setdefault(kind, len(self._shown)), kind, item)
 
     def response(self) -> Response:
-        """The answer so far."""
+        """Build the answer received so far."""
         found = decode_response({**self._top, "message": self._message})
         return found if self._top.get("done") is True and not self._error else found.broken(self._error)

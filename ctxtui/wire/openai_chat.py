@@ -27,20 +27,20 @@ _RESENT: Final = (
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is: its first choice; further ones stay in `extra`.
+    """Decode an answer (JSON bytes or the parsed value): its first choice; further ones stay in `extra`.
 
-    Ollama's own shape (``message`` beside ``done``) is read too. An error body becomes a response with `error`.
-    Raises `Malformed` where it is none of these.
+    Ollama's own shape (``message`` next to ``done``) is read too. An error body becomes a response with `error`.
+    Raises `Malformed` for anything else.
     """
     value = answer_value(body)
     choices = _choices(value)
@@ -65,7 +65,7 @@ def decode_response(body: bytes | Json) -> Response:
 
 
 def _choices(value: dict[str, Json]) -> list[Json] | None:
-    """The answer's choices; None for an error body."""
+    """Return the answer's choices; None for an error body."""
     choices = value.get("choices")
     if isinstance(choices, list):
         return choices
@@ -77,7 +77,7 @@ def _choices(value: dict[str, Json]) -> list[Json] | None:
 
 
 def _items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]:
-    """The answer's blocks under the header that a client sends back, and what a client leaves out."""
+    """Return the answer's blocks under the header that a client resends, and the members that clients leave out."""
     sent: dict[str, Json] = {
         key: message[key] for key in _RESENT if key in message and (message[key] or key == "content")
     }
@@ -90,7 +90,7 @@ def _items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]
 
 
 def _without_index(call: Json) -> Json:
-    # Only a stream's calls are numbered; gateways leave the number in whole answers.
+    # Only a stream's calls are numbered; gateways leave the number in non-streamed answers.
     return {key: item for key, item in call.items() if key != "index"} if isinstance(call, dict) else call
 
 
@@ -112,7 +112,7 @@ class _Choice:
         self._slots: dict[int, int] = {}
 
     def add(self, delta: dict[str, Json]) -> Iterator[tuple[str, str]]:
-        """Take in a delta; yields (what grew, new words)."""
+        """Add a delta; yields (the field or call that grew, new text)."""
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
@@ -133,7 +133,7 @@ class _Choice:
         words = ""
         if isinstance(inner, dict):
             into = call.setdefault(inner_key, {"name": ""})
-            # Some servers say the name with every chunk.
+            # Some servers repeat the name in every chunk.
             name = inner.get("name")
             into["name"] = name if name and name != into["name"] and not into["name"] else into["name"]
             field = "input" if inner_key == "custom" else "arguments"
@@ -144,7 +144,7 @@ class _Choice:
         return f"tool_call {slot}", words
 
     def _slot(self, news: dict[str, Json]) -> int:
-        """The call that a chunk goes on with. Numbers may be missing or all zero; ids may be missing or empty."""
+        """Find the call that a chunk continues. Indexes may be missing or all zero; ids may be missing or empty."""
         index, id_ = news.get("index"), news.get("id")
         known = self._slots.get(index) if isinstance(index, int) else len(self.calls) - 1 if self.calls else None
         if known is not None and id_ and self.calls[known].get("id") not in ("", id_, None):
@@ -164,7 +164,7 @@ class _Choice:
         return isinstance(inner, dict) and bool(inner.get("name"))
 
     def whole(self) -> dict[str, Json]:
-        """The choice as an answer in one piece has it."""
+        """Build the choice as a non-streamed answer has it."""
         message = dict(self.message)
         if self.calls:
             message["tool_calls"] = self.calls
@@ -186,11 +186,11 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether ``[DONE]`` or an error has come."""
+        """Whether ``[DONE]`` or an error has arrived."""
         return self._done or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in chunks."""
+        """Add chunks and return their deltas."""
         return [delta for event in events for delta in self._event(event)]
 
     def _event(self, event: ServerEvent) -> Iterator[Delta]:
@@ -221,7 +221,7 @@ class StreamReader:
                 yield Delta(self._shown.setdefault(name, len(self._shown)), name.partition(" ")[0], words)
 
     def response(self) -> Response:
-        """The answer so far. It is whole once a choice has said why it stopped, even if ``[DONE]`` is missing."""
+        """Build the answer received so far. It is complete once a choice has a finish reason, even without ``[DONE]``."""
         choices = [self._choices[n].whole() for n in sorted(self._choices)]
         found = decode_response({**self._top, "choices": choices})
         ended = self._done or any(choice.finish for choice in self._choices.values())

@@ -17,25 +17,25 @@ from ctxtui.wire.stream import Delta, answer_value, error_words, merge
 from ctxtui.wire.usage import beyond, responses
 
 _TOLD: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
-# An answer repeats its request; what the request says is not said twice.
+# An answer echoes these members of its request.
 _ECHOED: Final = frozenset({"instructions", "tools", "input", "text", "reasoning", "tool_choice"})
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
 def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """The request that `body` is. Raises `Malformed` with a place; see `codec.decode`."""
+    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
     return codec.decode(body, GRAMMARS[NAME], memo)
 
 
 def encode_request(request: Request) -> bytes:
-    """The body of `request`, byte for byte the decoded one where nothing was changed (law 1)."""
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """The answer that `body` (JSON bytes, or its value) is; an error body becomes a response with `error`.
+    """Decode an answer (JSON bytes or the parsed value); an error body becomes a response with `error`.
 
-    The stop reason is the reason of an incomplete answer, else its status. Raises `Malformed` where it is neither.
+    The stop reason is the reason of an incomplete answer, else its status. Raises `Malformed` for anything else.
     """
     value = answer_value(body)
     output = value.get("output")
@@ -66,7 +66,7 @@ def _word(value: Json) -> str:
 class StreamReader:
     """Assembles a streamed response from its typed events; see `stream.StreamReader`.
 
-    The last event holds the whole answer. A stream that breaks off before is put together from its items and deltas.
+    The last event holds the whole answer. An interrupted stream is assembled from its items and deltas.
     """
 
     def __init__(self) -> None:
@@ -77,11 +77,11 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the answer has ended, well or not."""
+        """Whether the answer has ended, successfully or not."""
         return self._ended or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Take in events; unknown ones say nothing."""
+        """Add events and return their deltas; unknown events add nothing."""
         return [delta for event in events if (delta := self._event(event.value())) is not None]
 
     def _event(self, value: Json) -> Delta | None:
@@ -120,7 +120,7 @@ class StreamReader:
         return Delta(at, str(item.get("type", "")), words)
 
     def response(self) -> Response:
-        """The answer so far."""
+        """Build the answer received so far."""
         items = [self._items[n] for n in sorted(self._items)]
         # Some endpoints leave the last event's output empty.
         output = (self._response.get("output") if self._ended else None) or items

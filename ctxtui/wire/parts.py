@@ -1,4 +1,4 @@
-"""The parts of one element of a request (a message, a tool, a system text), and the cache markers taken off them."""
+"""Parts of one element of a request (a message, a tool, a system text), and the cache breakpoints removed from them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from ctxtui.core.block import HEADER, MARKER_KEYS, NOT_RECORDED, TOOL, UNREADABL
 from ctxtui.core.canonical import Json
 
 Spot = tuple[str | int, ...]
-"""Where a part stands inside its element: ``("content", 2)``; ``()`` is the whole element."""
+"""Position of a part inside its element: ``("content", 2)``; ``()`` is the whole element."""
 
 
 class WireMarker(NamedTuple):
-    """A cache marker and where it was: on item `inner` of the block's content (-1: on the block itself), as member
-    number `at` (0-based) under `key`."""
+    """A cache breakpoint and its position: on item `inner` of the block's content (-1: on the block itself), as member
+    number `at` (0-based) under `key`.
+    """
 
     inner: int
     key: str
@@ -23,7 +24,7 @@ class WireMarker(NamedTuple):
 
 
 class WirePart(NamedTuple):
-    """A block with the JSON `value` it was made of (markers taken off) and its `spot` (None for a header)."""
+    """A block with its JSON `value` (cache breakpoints removed) and its position in the element (None for a header)."""
 
     item: Item
     spot: Spot | None
@@ -32,32 +33,32 @@ class WirePart(NamedTuple):
 
 
 Piece = tuple[str, Json]
-"""A block's kind and its JSON value with markers put back: what elements are joined from."""
+"""A block's kind and its JSON value with cache breakpoints restored; elements are joined from pieces."""
 
 _ON_BLOCK: Final = -1
 _OURS: Final = frozenset({HEADER, NOT_RECORDED, TOOL, UNREADABLE})
 
 
 def part(kind: str, value: Json, place: Place, spot: Spot | None) -> WirePart:
-    """The part of `kind` that `value`, which may carry markers, makes at `spot`."""
+    """Make a part of `kind` from `value`, which may carry cache breakpoints."""
     value, marks = bare(value)
     return WirePart(Item(blocks.make(kind, value), place), spot, value, marks)
 
 
 def words(text: str, place: Place, spot: Spot) -> WirePart:
-    """The text part that a plain string at `spot` makes."""
+    """Make a text part from a plain string."""
     made = blocks.text(text)
     return WirePart(Item(made, place), spot, {"type": "text", "text": text})
 
 
 def unreadable(path: str, reason: str, place: Place, spot: Spot) -> WirePart:
-    """What stands for a value of the wrong shape at JSON `path`; the skeleton keeps its text."""
+    """Make a part for a value of the wrong shape at JSON `path`; the skeleton keeps its text."""
     made = blocks.unreadable(path, reason)
     return WirePart(Item(made, place), spot, made.value())
 
 
 def content_part(value: Json, path: str, place: Place, spot: Spot) -> WirePart:
-    """The part of one entry in a list of content: an object with a type, a plain string, or something unreadable."""
+    """Make a part from one entry of a content list: an object with a type, a plain string, or an unreadable value."""
     if isinstance(value, str):
         return words(value, place, spot)
     if not isinstance(value, dict):
@@ -66,7 +67,7 @@ def content_part(value: Json, path: str, place: Place, spot: Spot) -> WirePart:
 
 
 def kind_of(value: dict[str, Json], default: str) -> str:
-    """The provider's kind of a part or item; a name that is one of ours is told apart."""
+    """Return the provider's kind of a part or item, with a suffix if the name is one of ctxtui's own kinds."""
     kind = value.get("type", default)
     if not isinstance(kind, str) or not kind:
         return default
@@ -74,7 +75,7 @@ def kind_of(value: dict[str, Json], default: str) -> str:
 
 
 def shape(value: Json) -> str:
-    """What sort of JSON value this is, in words for an error: ``a list``, ``null``."""
+    """Name the type of a JSON value for an error message: ``a list``, ``null``."""
     if value is None:
         return "null"
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
@@ -82,7 +83,7 @@ def shape(value: Json) -> str:
 
 
 def bare(value: Json) -> tuple[Json, tuple[WireMarker, ...]]:
-    """`value` without its cache markers, and the markers."""
+    """Remove the cache breakpoints from `value`, and return both."""
     stripped = blocks.without_markers(value)
     if stripped is value or not isinstance(value, dict):
         return value, ()
@@ -100,7 +101,7 @@ def _marks(value: Json, inner: int) -> list[WireMarker]:
 
 
 def marked(value: Json, marks: tuple[WireMarker, ...]) -> Json:
-    """`value` with `marks` put back where they were, as far as it still has the places."""
+    """Restore cache breakpoints in `value` at their positions, where those still exist."""
     if not marks or not isinstance(value, dict):
         return value
     own = [mark for mark in marks if mark.inner == _ON_BLOCK]
@@ -109,7 +110,7 @@ def marked(value: Json, marks: tuple[WireMarker, ...]) -> Json:
         content = list(value["content"])
         for inner in {mark.inner for mark in inside if mark.inner < len(content)}:
             content[inner] = _insert(content[inner], [mark for mark in inside if mark.inner == inner])
-        # The content's place among the keys is kept: assigning to an existing key does not move it.
+        # Assigning to an existing key does not move the content among the keys.
         value = {**value, "content": content}
     return _insert(value, own)
 

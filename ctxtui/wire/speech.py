@@ -1,4 +1,4 @@
-"""What a host puts into a context itself: user messages and tool results, in each dialect's own JSON (facts §1, §4)."""
+"""Build the items that a host adds to a context: user messages and tool results in each dialect (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ctxtui.wire.translate import encode
 
 
 class ResultImage(NamedTuple):
-    """An image that a tool brought: its `media_type` and its bytes in base64."""
+    """An image in a tool result: its `media_type` and its bytes in base64."""
 
     media_type: str
     data: str
 
 
 class Result(NamedTuple):
-    """What a tool brought: `id` names the call, `name` the tool. The text says where each of the `images` belongs."""
+    """A tool result: `id` names the call, `name` the tool. The text says where each of the `images` belongs."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class Result(NamedTuple):
 
 
 IMAGES: Final = "The images of these results, in their order."
-"""What stands before images in a dialect whose results hold text alone."""
+"""Text before images in a dialect whose results hold text alone."""
 
 
 def _image(one: ResultImage) -> Json:
@@ -87,20 +87,21 @@ _VOICES: Final[dict[str, _Voice]] = {
 
 
 class Attached(NamedTuple):
-    """A block (in Anthropic's form: text, image, document) that stands in front of a user's words, and its mark (see
-    `Place`)."""
+    """A block (in Anthropic's form: text, image, document) that precedes a user's text, and its mark (see `Place`)."""
 
     block: Block
     mark: str = ""
 
 
 def user_message(dialect: str, text: str, attached: Sequence[Attached] = ()) -> tuple[Item, ...]:
-    """The items of a user message: what is `attached`, then the words ("": none). What the dialect cannot hold is left
-    out. Raises `KeyError` for a dialect that cannot be spoken."""
+    """Build the items of a user message: the `attached` blocks, then the text ("": none).
+
+    Blocks that the dialect cannot hold are left out. Raises `KeyError` for an unknown dialect.
+    """
     if not attached:
         return _items(dialect, [_VOICES[dialect].user(text)])
     if dialect == OLLAMA and any(one.block.kind == "text" for one in attached):
-        # Its messages hold one text: each has its own.
+        # An Ollama message holds one text, so each attached text gets its own message.
         apart = [(one,) for one in attached if one.block.kind == "text"]
         rest = [one for one in attached if one.block.kind != "text"]
         said = [item for one in apart for item in _with_parts(dialect, "", one)]
@@ -120,8 +121,10 @@ def _with_parts(dialect: str, text: str, attached: Sequence[Attached]) -> tuple[
 
 
 def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool = False) -> tuple[Item, ...]:
-    """`items` with the mark of each text that `marks` names; where there is nothing else (`only`), headers have the
-    mark of what follows."""
+    """Set the mark of each text item that `marks` names.
+
+    With `only` (no other text in the message), a header gets the mark of the item after it.
+    """
     found: list[Item] = []
     for item in reversed(items):
         mark = marks.get(read(item.block).text, "") if item.block.kind != HEADER else ""
@@ -132,8 +135,10 @@ def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool 
 
 
 def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:
-    """The items that answer an assistant's calls, in their order; none for none. Where the dialect's results hold text
-    alone, images follow in a message of their own, which is nobody's turn."""
+    """Build the items that answer an assistant's calls, in order; empty for no results.
+
+    If the dialect's results hold text alone, images follow in a message of their own, which does not start a turn.
+    """
     if not results:
         return ()
     items = _items(dialect, _VOICES[dialect].results(results))
@@ -151,8 +156,10 @@ def _items(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
 
 
 def template(dialect: str, params: dict[str, Json], tools: Sequence[Json], system: str) -> Skeleton:
-    """The skeleton of a minified body with these top-level `params`, a place for tools and for a system text where
-    there are some, and messages: it spells any list of such items."""
+    """Build the skeleton of a minified body with top-level `params`, which can encode any list of such items.
+
+    It has slots for messages and, if given, for tools and for a system text.
+    """
     voice = _VOICES[dialect]
     body: dict[str, Json] = {**params}
     if tools:

@@ -1,4 +1,4 @@
-"""Unpack bodies by their ``Content-Encoding``, up to a bound."""
+"""Decompress bodies by their ``Content-Encoding``, up to a size limit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
 
 _ZSTD_STEP: Final = 1 << 10
-"""Bytes that zstd unpacks at a time: it takes no bound, and makes up to 32 MB of so many."""
+"""Input bytes per zstd call: it accepts no output limit, and unpacks this much to at most 32 MB."""
 
 
 class BodyUnpacker(Protocol):
-    """Takes a packed body in pieces."""
+    """Decompresses a body in chunks."""
 
     def feed(self, data: bytes) -> bytes:
-        """What `data` adds. Raises `Malformed`, also where the body unpacks to more than the bound."""
+        """Decompress `data`. Raises `Malformed`, also if the body exceeds the limit."""
 
 
 class _Plain:
@@ -25,7 +25,7 @@ class _Plain:
 
 
 class _Bounded:
-    """Counts what was unpacked, and of how many members."""
+    """Counts the unpacked bytes and the compressed members."""
 
     def __init__(self, most: int) -> None:
         self._most = self._left = most
@@ -44,7 +44,7 @@ class _Bounded:
 
 
 class _Zlib(_Bounded):
-    """Gzip, or deflate with or without its header, several members on end."""
+    """Gzip, or deflate with or without its header; several members in a row."""
 
     def __init__(self, most: int, deflate: bool) -> None:
         super().__init__(most)
@@ -126,8 +126,7 @@ _KNOWN: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "
 
 
 def unpacker(encoding: str, most: int = MAX_BODY) -> BodyUnpacker:
-    """What unpacks a body of this ``Content-Encoding``, up to `most` bytes. Raises `Malformed` for one that is not
-    known."""
+    """Return an unpacker for a ``Content-Encoding``, up to `most` bytes. Raises `Malformed` for an unknown one."""
     names = [one for one in (part.strip().lower() for part in encoding.split(",")) if one not in ("", "identity")]
     if not names:
         return _Plain()

@@ -1,4 +1,4 @@
-"""What each dialect's usage report means, as the one `Usage` (facts §1, §4, §5, §12)."""
+"""Convert each dialect's usage report to a `Usage` (facts §1, §4, §5, §12)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
 
 _MESSAGES: Final = frozenset({"message", "fallback_message"})
-"""Passes that answer the request; others (compaction, advisor) read something else."""
+"""Passes that answer the request; others (compaction, advisor) read another context."""
 
 
 def _count(value: Json) -> int:
@@ -40,11 +40,11 @@ _COUNTS: Final = frozenset(
     inputTokens outputTokens totalTokens cacheReadInputTokens cacheWriteInputTokens
 """.split()
 )
-"""Names of figures that `Usage` or the terms of a call have."""
+"""Names of figures that `Usage` or the billing terms of a call hold."""
 
 
 def beyond(report: Json) -> dict[str, Json]:
-    """What `Call.extra` keeps of a report: all of it under ``usage``, where it says more than its counts."""
+    """Return the report under ``usage`` for `Call.extra` if it says more than its counts, else nothing."""
     return {"usage": report} if _says_more(report) else {}
 
 
@@ -60,14 +60,14 @@ def _says_more(value: Json) -> bool:
 
 
 def anthropic(report: Json) -> Usage | None:
-    """Usage of one Anthropic report, whose input excludes the cache. None where it reports nothing."""
+    """Convert one Anthropic report, whose input excludes the cache. None if it reports nothing."""
     if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
     split = _dict(report.get("cache_creation"))
     hour = _count(split.get("ephemeral_1h_input_tokens"))
     minutes = _count(split.get("ephemeral_5m_input_tokens"))
     read, written = report.get("cache_read_input_tokens"), report.get("cache_creation_input_tokens")
-    # An unsplit write lives 5 minutes, the default (facts §2).
+    # An unsplit write has the default TTL of 5 minutes (facts §2).
     minutes += max(0, _count(written) - hour - minutes)
     return Usage(
         fresh=_count(report.get("input_tokens")),
@@ -82,7 +82,7 @@ def anthropic(report: Json) -> Usage | None:
 
 
 def ended(usage: Usage, final: bool) -> Usage:
-    """`usage` as the report of an answer that is whole (`final`), or as that of its beginning."""
+    """Copy `usage` as the report of a complete answer (`final`) or of its beginning."""
     return Usage(
         usage.fresh,
         usage.cache_read,
@@ -99,7 +99,7 @@ def ended(usage: Usage, final: bool) -> Usage:
 
 
 def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
-    """Usage of the context that was answered from, and of every pass where there was more than one.
+    """Return the usage of the answered context, and of every pass if there was more than one.
 
     Top-level figures leave compaction out and add passes up; the last message pass is the context (facts §1).
     """
@@ -114,7 +114,8 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
 
 class Pass(NamedTuple):
     """One pass of a model inside an answer: its `kind` (``message``, ``compaction``, ``advisor_message`` ...), the
-    `model` ("": the one that was asked), its usage."""
+    `model` ("": the requested one), its usage.
+    """
 
     kind: str
     model: str
@@ -122,12 +123,12 @@ class Pass(NamedTuple):
 
 
 def pass_id(call: str, number: int) -> str:
-    """The id of the further pass `number` (from 1) of the call with the id `call`."""
+    """Build the id of the further pass `number` (from 1) of the call with the id `call`."""
     return f"{call}/{number}"
 
 
 def further_passes(extra: Mapping[str, Json]) -> list[Pass]:
-    """The passes of an answer, as `Call.extra` has them, but the one that answered."""
+    """List the passes of an answer, from `Call.extra`, except the one that answered."""
     listed = extra.get("iterations") or _dict(extra.get("usage")).get("iterations")
     if not listed:
         return []
@@ -145,9 +146,9 @@ def _list(value: Json) -> list[Json]:
 
 
 def chat(report: Json, body: Json = None) -> Usage | None:
-    """Usage of an OpenAI Chat report or one like it; `body` is the answer around it, for servers that report there.
+    """Convert an OpenAI Chat report or a similar one; `body` is the whole answer, for servers that report there.
 
-    Its input includes what was read from and written to the cache.
+    Its input includes tokens read from and written to the cache.
     """
     around = _dict(body)
     if not isinstance(report, dict) or not report.keys() & {"prompt_tokens", "completion_tokens"}:
@@ -171,7 +172,7 @@ def chat(report: Json, body: Json = None) -> Usage | None:
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
-    """Tokens read from the cache, written for 5 minutes, an hour and 30 minutes; whether anything was said of it."""
+    """Tokens read from the cache, written for 5 minutes, an hour and 30 minutes; whether the report mentions the cache."""
     details = _dict(report.get("prompt_tokens_details"))
     reads = (
         details.get("cached_tokens"),
@@ -191,12 +192,12 @@ def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int,
 
 
 def _rest(total: int, cached: int) -> int:
-    # A report smaller than its own cache figures leaves them out.
+    # An input smaller than its own cache figures excludes them.
     return total - cached if total >= cached else total
 
 
 def _output(report: dict[str, Json], word: str, prompt: int) -> tuple[int, int]:
-    """Output tokens with reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
+    """Output tokens including reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
     reasoning = _count(_dict(report.get(f"{word}_tokens_details")).get("reasoning_tokens"))
     output = _count(report.get(f"{word}_tokens"))
     apart = reasoning > 0 and _count(report.get("total_tokens")) == prompt + output + reasoning
@@ -220,7 +221,7 @@ def _native(body: dict[str, Json]) -> Usage | None:
 
 
 def responses(report: Json) -> Usage | None:
-    """Usage of an OpenAI Responses report, whose input includes what was read from and written to the cache."""
+    """Convert an OpenAI Responses report, whose input includes tokens read from and written to the cache."""
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None
     details = _dict(report.get("input_tokens_details"))

@@ -1,4 +1,4 @@
-"""Whether a skeleton that a recording brings can be built from: a recording may be damaged, or made to do harm."""
+"""Validate skeletons from recordings before building from them: a recording may be damaged or malicious."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from ctxtui.wire.grammar import Grammar
 
 _FORMS: Final = (None, LIST, STRING, RAW)
 _DEEPEST: Final = 8
-"""Indent steps that a slot is written at: the deepest spot of an element is two steps in it."""
+"""Indent steps that a slot is written at: the deepest position in an element is two steps in it."""
 
 _MEMBERS: Final = 1 << 31
 
 
 def check(parts: Json, grammar: Grammar, blocks: int) -> None:
-    """Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` where `parts` are no skeleton of a request in
-    `grammar` whose context has `blocks` blocks."""
+    """Check that `parts` is a valid skeleton in `grammar` for a context of `blocks` blocks.
+
+    Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` if it is not.
+    """
     frame = Frame.from_json(parts["frame"])
     frame.params()
     if not all(isinstance(e.name, str) and (e.raw is not None or e.name in grammar.keys) for e in frame.entries):
@@ -77,8 +79,7 @@ def _need(fine: bool, words: str) -> None:
 
 @contextmanager
 def fitting() -> Iterator[None]:
-    """Where a skeleton meets blocks that it was not made with, as those of a damaged recording, what comes of it is
-    `Malformed`."""
+    """Turn the errors of a skeleton that does not match its blocks (a damaged recording) into `Malformed`."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:

@@ -1,4 +1,4 @@
-"""Bodies taken apart into items and skeleton, and built again; the same for every dialect, given its grammar."""
+"""Decode bodies into items and skeleton, and encode them again, for any dialect given its grammar."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class _Found(NamedTuple):
 
 
 def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
-    """The request that `body` spells. `memo` holds what earlier bodies of the same conversation were read as.
+    """Decode `body` into a request. `memo` caches the elements of earlier bodies of the same conversation.
 
-    Raises `Malformed`, with a JSON path or line and column, where `body` is not one JSON object with the dialect's
-    messages. What only one element gets wrong becomes an unreadable block.
+    Raises `Malformed`, with a JSON path or line and column, if `body` is not one JSON object with the dialect's
+    messages. An error within one element makes that element an unreadable block.
     """
     text = body.decode("utf-8", "surrogateescape")
     return decode_walked(text, *walk(text, grammar.keys), grammar, memo)
@@ -54,8 +54,10 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
 def decode_walked(
     text: str, members: Sequence[Member], start: int, grammar: Grammar, memo: Memo | None = None
 ) -> Request:
-    """As `decode`, for a body's text whose object begins at character `start` and was walked into `members`, with at
-    least the grammar's keys gone into."""
+    """Like `decode`, for a body whose object starts at character `start` and is already walked into `members`.
+
+    The walk must have entered at least the grammar's keys.
+    """
     memo = memo or Memo()
     try:
         found = _sections(grammar, text, members, memo)
@@ -82,7 +84,7 @@ def _plain(style: Style) -> Style:
 def _sections(grammar: Grammar, text: str, members: Sequence[Member], memo: Memo) -> list[_Found]:
     found: list[_Found] = []
     for section in grammar.sections:
-        # Two keys for one place (tools and functions): the second one stays a parameter.
+        # Of two keys for one place (tools and functions), the second stays a parameter.
         if all(one.section.name != section.name for one in found):
             made = _section(section, text, members, memo)
             found += [made] if made else []
@@ -123,7 +125,7 @@ def _list(section: Section, text: str, member: Member, index: int, memo: Memo) -
 
 
 def _spell(found: Sequence[_Found], style: Style) -> tuple[list[Style], dict[str, Json], int]:
-    """The section skeletons under a dominant style, all styles used, and how many elements that style gets wrong."""
+    """Build the section skeletons for a dominant style; also returns all styles and the count of misspelled elements."""
     styles = [style]
     sections: dict[str, Json] = {}
     count = 0
@@ -158,9 +160,9 @@ def _request(
 
 
 def encode(request: Request, grammar: Grammar) -> bytes:
-    """The body of `request`: byte for byte the decoded one where nothing was changed.
+    """Encode `request` as a body, byte for byte the decoded one if nothing changed.
 
-    Raises `ValueError` where the skeleton is another dialect's, `Malformed` where it is of other blocks.
+    Raises `ValueError` if the skeleton belongs to another dialect, `Malformed` if it belongs to other blocks.
     """
     if request.skeleton.dialect != grammar.dialect:
         raise ValueError(f"a {request.skeleton.dialect} skeleton cannot be written as {grammar.dialect}")
@@ -184,6 +186,6 @@ def _body(request: Request, grammar: Grammar) -> str:
 
 
 def own_items(request: Request) -> list[tuple[int, Item]]:
-    """The items that the body itself holds, numbered over the body."""
+    """List the items that the body itself holds, numbered within the body."""
     first, count = request.skeleton.parts.get("carried", (0, 0))
     return list(enumerate((*request.items[:first], *request.items[first + count :])))

@@ -1,9 +1,9 @@
-"""One element of a request and its spelling: in the body's style, in another, or piece by piece.
+"""Spelling of one element of a request: in the body's style, in another style, or piece by piece.
 
-An element that the body's style gives back needs no record. Any other has an *oddity*, a JSON object with
+An element that the body's style reproduces needs no record. Any other has an *oddity*, a JSON object with
 
 - ``size``: the number of its blocks,
-- ``style``: the number of the style that gives it back, or
+- ``style``: the number of the style that reproduces it, or
 - ``pieces``: its text, literal strings around slots; a slot ``[block, style, depth]`` is that block (0-based inside
   the element) in a style at an indent, ``[block, style, depth, key]`` one string of it, ``[block, text]`` verbatim,
 - ``spell``: after an edit, the slots of those blocks that keep a spelling of their own, by block.
@@ -24,21 +24,21 @@ DEPTH: Final = 2
 """Indent steps of an element: a body's members are one step in, the elements of their lists two."""
 
 MOST_STYLES: Final = 8
-"""Styles that one skeleton names; what none of them gives back is kept verbatim."""
+"""Styles that one skeleton names; elements that none of them reproduces are kept verbatim."""
 
 Odd = dict[str, Json]
 Slot = list[Json]
 
 
 def pieces_of(parts: Sequence[WirePart]) -> list[Piece]:
-    """The pieces that `parts` are joined from, markers put back."""
+    """Convert parts to the pieces that elements are joined from, with cache breakpoints restored."""
     return [(p.item.block.kind, marked(p.value, p.marks)) for p in parts]
 
 
 def oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Odd | None:
-    """What must be recorded so that `write` gives `raw` back; None where the first of `styles` does.
+    """Record what `write` needs to reproduce `raw`; None if the first of `styles` reproduces it.
 
-    Styles met on the way are added to `styles`.
+    New styles found on the way are added to `styles`.
     """
     value = section.join(pieces_of(parts))
     if spells(styles[0], value, DEPTH, raw):
@@ -80,7 +80,7 @@ def _pieces(parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Iterato
 
 
 def _places(raw: str, spots: Sequence[Spot]) -> dict[Spot, tuple[int, int]]:
-    """The characters of `raw` at each spot; of duplicate keys the last one counts, as in the decoded value."""
+    """Map each position to its character range in `raw`; the last of duplicate keys counts, as in the decoded value."""
     found: dict[Spot, tuple[int, int]] = {(): (0, len(raw))}
     if raw[:1] == "{" and any(spots):
         into = frozenset(str(spot[0]) for spot in spots if len(spot) == 2)
@@ -105,14 +105,14 @@ def _slot(n: int, part: WirePart, raw: str, styles: list[Style]) -> Slot:
 
 
 def _inside(value: Json) -> list[str]:
-    """The key of the words in a block that was written as a plain string; empty where it has none."""
+    """Key of the text in a block that was written as a plain string; empty if it has none."""
     if not isinstance(value, dict):
         return []
     return [key for key in value if key != "type" and isinstance(value[key], str)][:1]
 
 
 def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Sequence[Style]) -> str:
-    """The text of the element that `pieces` make, spelled as its oddity says."""
+    """Write the element made of `pieces`, spelled as its oddity says."""
     if odd and "pieces" in odd:
         return "".join(p if isinstance(p, str) else slot_text(p, pieces, styles) for p in odd["pieces"])
     style = styles[odd.get("style", 0) if odd else 0]
@@ -122,7 +122,7 @@ def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Se
 
 
 def slot_text(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> str:
-    """What stands in a slot."""
+    """Write the text of a slot."""
     if isinstance(slot[1], str):
         return slot[1]
     n, style, depth, *inside = slot
@@ -131,7 +131,7 @@ def slot_text(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> s
 
 
 def _with_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
-    """The element in the body's style, but for the blocks in `spell`; placeholders hold their places meanwhile."""
+    """Write the element in the body's style except for the blocks in `spell`, which placeholders stand in for first."""
     style = styles[0]
     held = list(pieces)
     texts = {int(n): slot_text(slot, pieces, styles) for n, slot in spell.items()}

@@ -1,4 +1,4 @@
-"""The frame of a body: its members in order, text for text, with places where the context sections stand."""
+"""The frame of a body: its members verbatim and in order, with slots for the context sections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOM: Final = "\ufeff"
 class MemberText(Struct, frozen=True):
     """One member: the text `before` it, its key with quotes, the text around its colon, its value's text.
 
-    `raw` is None where a section stands.
+    `raw` is None for a section.
     """
 
     before: str
@@ -42,20 +42,20 @@ class Frame(Struct, frozen=True):
     after: str
 
     def index(self, key: str) -> int | None:
-        """The index of the section `key`; None where the body has none."""
+        """Find the section `key`; None if the body has none."""
         return next((n for n, e in enumerate(self.entries) if e.raw is None and e.name == key), None)
 
     def params(self) -> dict[str, Json]:
-        """The members that are no sections, decoded; of duplicate keys the last one."""
+        """Decode the members that are not sections; the last of duplicate keys wins."""
         return {entry.name: canonical.loads(entry.raw) for entry in self.entries if entry.raw is not None}
 
     def value(self) -> Json:
-        """The body read as JSON, null where sections stand. Raises `ValueError` where it is none."""
+        """Parse the body with null for each section. Raises `ValueError` if it is not JSON."""
         texts = [f"{e.before}{e.key}{e.colon}{'null' if e.raw is None else e.raw}" for e in self.entries]
         return canonical.loads("".join([*texts, self.after]).removeprefix(BOM))
 
     def without(self, key: str) -> Frame:
-        """This frame less every member under `key`, section or not."""
+        """Remove every member named `key`, section or not."""
         index = next((n for n, entry in enumerate(self.entries) if entry.name == key), None)
         if index is None:
             return self
@@ -68,7 +68,7 @@ class Frame(Struct, frozen=True):
         return Frame(tuple(entries), after).without(key)
 
     def plus(self, key: str, style: Style, index: int) -> Frame:
-        """This frame with a place for the section `key` at `index` among its members."""
+        """Insert a slot for the section `key` at `index` among the members."""
         quoted = style.write(key)
         first = MemberText("{" + style.gap(1), quoted, style.colon, None)
         if not self.entries:
@@ -81,12 +81,12 @@ class Frame(Struct, frozen=True):
         return Frame((*entries[:index], made, *entries[index:]), self.after)
 
     def to_json(self) -> list[Json]:
-        """As JSON: ``[[before, key, colon, raw or null], ..., after]``."""
+        """Convert to JSON: ``[[before, key, colon, raw or null], ..., after]``."""
         return [*([e.before, e.key, e.colon, e.raw] for e in self.entries), self.after]
 
     @staticmethod
     def from_json(value: Json) -> Frame:
-        """The inverse of `to_json`. Raises `ValueError` or `TypeError` for what that never gave."""
+        """Parse the output of `to_json`. Raises `ValueError` or `TypeError` for anything else."""
         *entries, after = value
         if not isinstance(after, str):
             raise ValueError("a frame must end in a text")
@@ -102,9 +102,9 @@ def _entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
-    """The members of the body `text`, gone into at the keys of `sections`, and where its object begins.
+    """Split the body `text` into members, entering the lists under `sections`; also returns where its object starts.
 
-    Raises `Malformed` where the text is not one JSON object.
+    Raises `Malformed` if the text is not one JSON object.
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":
@@ -125,7 +125,7 @@ def _no_object(text: str, start: int) -> Malformed:
 
 
 def build(text: str, found: Sequence[Member], slots: frozenset[int]) -> Frame:
-    """The frame of `text` with sections at the members whose indexes are in `slots`."""
+    """Build the frame of `text` with sections at the member indexes in `slots`."""
     entries, at = [], 0
     for n, member in enumerate(found):
         raw = None if n in slots else text[member.start : member.end]

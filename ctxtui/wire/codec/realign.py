@@ -1,4 +1,4 @@
-"""A skeleton for other blocks: what an edit leaves alone keeps its spelling, markers and place."""
+"""Adapt a skeleton to edited blocks: unedited elements keep their spelling, cache breakpoints and position."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctxtui.wire.parts import WireMarker
 
 
 class _Own(NamedTuple):
-    """One section's items in the old and the new request, each numbered over its body."""
+    """Item indexes of one section in the old and the new request, each numbered over its body."""
 
     section: Section
     old: list[int]
@@ -28,8 +28,7 @@ class _Own(NamedTuple):
 
 
 def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
-    """The skeleton that makes `new` out of the body whose items `old` were. Raises `Malformed` where it was not of
-    those."""
+    """Adapt the skeleton of a body with items `old` to items `new`. Raises `Malformed` if the skeleton does not fit `old`."""
     with fitting():
         return _realigned(skeleton, grammar, old, new)
 
@@ -45,7 +44,7 @@ def _realigned(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: S
             parts["carried"] = [start, count]
             old, new = _less(old, first, count), _less(new, start, count)
         else:
-            # What the provider kept is to be changed: the whole context must be said.
+            # The edit changes context that the provider kept, so the whole context must be sent.
             frame, old = frame.without("previous_response_id"), _less(old, first, count)
         found = align(old, new)
     marks = _marks(marks_of(parts), old, new, found)
@@ -82,7 +81,7 @@ def _marks(
 
 
 def _in_use(grammar: Grammar, frame: Frame) -> list[Section]:
-    """One section for each place: the one whose key the body has, else the first."""
+    """One section per place: the one whose key the body has, else the first."""
     chosen: dict[str, Section] = {}
     for section in grammar.sections:
         if section.name not in chosen or frame.index(section.key) is not None:
@@ -94,7 +93,7 @@ _Edit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
 
 
 def _section(own: _Own, parts: Json, frame: Frame, style: Style, edit: _Edit) -> tuple[Frame, dict[str, Json]]:
-    """The frame and the section's skeleton after the edit."""
+    """Return the frame and the section's skeleton after the edit."""
     section = own.section
     before: dict[str, Json] = parts.get("sections", {}).get(section.key, {})
     _, new, found = edit
@@ -120,7 +119,7 @@ def _section(own: _Own, parts: Json, frame: Frame, style: Style, edit: _Edit) ->
 
 
 def _opened(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
-    """The frame with a place for a section that the body does not have, or has empty."""
+    """Add a slot to the frame for a section that the body lacks or has empty."""
     frame = frame.without(section.key)
     places = [frame.index(key) for key in ("messages", "input")]
     before = [place for place in places if place is not None and section.name != "messages"]
@@ -150,7 +149,10 @@ _Home = dict[int, tuple[int, int]]
 
 
 def _elements(own: _Own, new: Sequence[Item], found: Sequence[int | None], home: _Home) -> list[list[int]]:
-    """The new items in elements: an old element's first block begins one, and so does what can stand alone."""
+    """Group the new items into elements.
+
+    An element begins at the first block of an old element, or at a block that can be an element by itself.
+    """
     groups: list[list[int]] = []
     for n in own.new:
         origin = found[n]
@@ -163,7 +165,7 @@ def _elements(own: _Own, new: Sequence[Item], found: Sequence[int | None], home:
 
 
 def _oddity(origins: Sequence[tuple[int, int] | None], before: dict[str, Odd], sizes: dict[int, int]) -> Odd:
-    """What an element keeps of the spelling of the old element(s) it was made from."""
+    """Spelling that an element keeps from the old element(s) it was made from."""
     known = [origin for origin in origins if origin is not None]
     if not known:
         return {}
@@ -192,10 +194,10 @@ def _key(item: Item) -> _Key:
 
 
 def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
-    """For each new item the index of the old item that it is, None for one that was not there; order is kept.
+    """Map each new item to the index of the same old item, or None for a new one; order is kept.
 
-    What stands there once is matched first: headers are alike, and one that came in would else take that of a later
-    message, with all that stands between.
+    Items that occur once are matched first: headers are alike, and an inserted one would otherwise match the header of
+    a later message and take everything between with it.
     """
     a, b = [_key(item) for item in old], [_key(item) for item in new]
     found: list[int | None] = []
@@ -208,7 +210,7 @@ def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
 
 
 def _in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range) -> list[int | None]:
-    """Each new item takes the next old one that equals it."""
+    """Match each new item to the next equal old one."""
     places: dict[_Key, list[int]] = {}
     for n in old:
         places.setdefault(a[n], []).append(n)
@@ -223,8 +225,10 @@ def _in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range) -> l
 
 
 def replaced(old: Sequence[Item], new: Sequence[Item], found: Sequence[int | None]) -> dict[int, int]:
-    """New items that stand exactly where old ones stood: by new index the old one. A marker stays at its place when
-    the block under it is replaced."""
+    """Map new items to the old items they replace at the same position, by index.
+
+    A cache breakpoint keeps its position when the block under it is replaced.
+    """
     pairs: dict[int, int] = {}
     n, before = 0, -1
     while n < len(new):

@@ -1,13 +1,13 @@
-"""Skeletons: what is left of a body when its blocks are taken out, and the body built again from both (law 1).
+"""Skeletons: a body without its blocks, and the body rebuilt from both (law 1).
 
 The JSON of a skeleton (`Skeleton.parts`):
 
-- ``frame``: the body's members, text for text, null where a section stands (`frame.Frame`);
-- ``styles``: the spellings met, the dominant one first (`style.Style` as a list); absent where the body is minified;
-- ``sections``: by key, what a section has beyond the usual: ``form`` (``list`` unless ``string`` or ``raw``), ``text``
-  of a string that no style gives back, ``gaps`` (texts before, between and after elements), ``odd`` (`element.Odd` by
-  element number);
-- ``marks``: cache markers as ``[item, inner, key, at, value]``, `item` counting over the whole request;
+- ``frame``: the body's members verbatim, null for a section (`frame.Frame`);
+- ``styles``: the spellings used, the dominant one first (`style.Style` as a list); absent if the body is minified;
+- ``sections``: by key, a section's deviations from the usual: ``form`` (``list`` unless ``string`` or ``raw``),
+  ``text`` of a string that no style reproduces, ``gaps`` (texts before, between and after elements), ``odd``
+  (`element.Odd` by element number);
+- ``marks``: cache breakpoints as ``[item, inner, key, at, value]``, `item` counting over the whole request;
 - ``carried``: ``[first, count]`` of items on the call's path that the body itself does not hold
   (``previous_response_id``).
 """
@@ -32,11 +32,11 @@ STRING: Final = "string"
 RAW: Final = "raw"
 
 Marked = dict[int, tuple[WireMarker, ...]]
-"""Cache markers by item."""
+"""Cache breakpoints by item."""
 
 
 def styles_of(parts: Json) -> list[Style]:
-    """The styles of a skeleton, the dominant one first."""
+    """Read the styles of a skeleton, the dominant one first."""
     return [_style(*fields) for fields in parts.get("styles", ())] or [COMPACT]
 
 
@@ -53,12 +53,12 @@ def _style(comma: str, colon: str, indent: str, newline: str, ascii_: bool, uppe
 
 
 def styles_json(styles: Sequence[Style]) -> list[Json]:
-    """The inverse of `styles_of`."""
+    """Convert styles to JSON, the inverse of `styles_of`."""
     return [[s.comma, s.colon, s.indent, s.newline, s.ascii, s.upper, [list(x) for x in s.swaps]] for s in styles]
 
 
 def marks_of(parts: Json) -> Marked:
-    """The cache markers of a skeleton, by item."""
+    """Read the cache breakpoints of a skeleton, by item."""
     found: Marked = {}
     for item, *mark in parts.get("marks", ()):
         found[item] = (*found.get(item, ()), WireMarker(*mark))
@@ -66,14 +66,14 @@ def marks_of(parts: Json) -> Marked:
 
 
 def marks_json(marks: Marked) -> list[Json]:
-    """The inverse of `marks_of`."""
+    """Convert cache breakpoints to JSON, the inverse of `marks_of`."""
     return [[item, *mark] for item in sorted(marks) for mark in marks[item]]
 
 
 def section_json(
     section: Section, elements: Sequence[Element], gaps: Sequence[str], styles: list[Style]
 ) -> dict[str, Json]:
-    """The skeleton of a section that is a list, with `gaps` the texts around its elements."""
+    """Build the skeleton of a list section; `gaps` are the texts around its elements."""
     odd: dict[str, Odd] = {}
     kinds = [part.item.block.kind for element in elements for part in element.parts]
     at = 0
@@ -97,7 +97,7 @@ def section_json(
 
 
 def string_json(raw: str, parts: Sequence[WirePart], style: Style) -> dict[str, Json]:
-    """The skeleton of a section that is one string."""
+    """Build the skeleton of a section that is one string."""
     made: dict[str, Json] = {"form": STRING}
     if style.write(_words(pieces_of(parts))) != raw:
         made["text"] = raw
@@ -109,13 +109,13 @@ def _words(pieces: Sequence[Piece]) -> Json:
 
 
 def usual_gaps(count: int, style: Style) -> list[str]:
-    """The texts around `count` elements as `style` writes them."""
+    """Build the texts around `count` elements as `style` writes them."""
     inner = style.gap(DEPTH)
     return ["[" + inner, *[style.comma + inner] * (count - 1), style.gap(DEPTH - 1) + "]"]
 
 
 def size_at(section: Section, kinds: Sequence[str], at: int) -> int:
-    """How many of the blocks from `at` on make one element, as far as their kinds tell."""
+    """Count the blocks from `at` on that form one element, judged by their kinds."""
     end = at + 1
     if kinds[at] == HEADER:
         while end < len(kinds) and not section.bare(kinds[end]):
@@ -124,7 +124,7 @@ def size_at(section: Section, kinds: Sequence[str], at: int) -> int:
 
 
 def group(section: Section, kinds: Sequence[str], odd: dict[str, Odd]) -> list[range]:
-    """The elements that blocks of `kinds` make, as ranges of their indexes."""
+    """Group blocks of `kinds` into elements, as ranges of their indexes."""
     found: list[range] = []
     at = 0
     while at < len(kinds):
@@ -135,12 +135,12 @@ def group(section: Section, kinds: Sequence[str], odd: dict[str, Odd]) -> list[r
 
 
 def pieces_at(items: Iterable[tuple[int, Item]], marks: Marked) -> list[Piece]:
-    """What items (numbered over the whole request) are written from."""
+    """Convert items (numbered over the whole request) to pieces."""
     return [(item.block.kind, marked(item.block.value(), marks.get(n, ()))) for n, item in items]
 
 
 def write_section(section: Section, items: Sequence[tuple[int, Item]], parts: Json, styles: Sequence[Style]) -> str:
-    """The text of a section: its `items` (numbered over the whole request) under the skeleton `parts`."""
+    """Write a section: its `items` (numbered over the whole request) under the skeleton `parts`."""
     own = parts.get("sections", {}).get(section.key, {})
     pieces = pieces_at(items, marks_of(parts))
     if own.get("form") == STRING:
@@ -159,7 +159,7 @@ def _gaps(recorded: list[str] | None, count: int, style: Style) -> list[str]:
         return usual_gaps(count, style)
     if len(recorded) == count + 1:
         return recorded
-    # After an edit: the separator seen most often.
+    # After an edit: the most frequent separator.
     between = Counter(recorded[1:-1]).most_common(1)
     usual = usual_gaps(2, style)[1]
     return [recorded[0], *[between[0][0] if between else usual] * (count - 1), recorded[-1]]

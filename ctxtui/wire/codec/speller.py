@@ -1,4 +1,4 @@
-"""Bodies of a growing conversation, spelled again and again: what was spelled before is not spelled anew."""
+"""Encode the successive bodies of a growing conversation, reusing the text of elements already encoded."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from ctxtui.wire.grammar import GRAMMARS, Section
 
 
 class Speller:
-    """Spells items under `skeleton`, which must be of a minified body without markers and oddities (`speech.template`
-    makes such). The result is that of `registry.encode`."""
+    """Encodes items under `skeleton`; the result equals `registry.encode`.
+
+    The skeleton must be of a minified body without cache breakpoints and oddities (`speech.template` builds such).
+    """
 
     def __init__(self, skeleton: Skeleton) -> None:
         self._skeleton = skeleton
@@ -30,7 +32,7 @@ class Speller:
     def body(
         self, items: Sequence[Item], marked: Collection[int] = (), marker: Mapping[str, Json] | None = None
     ) -> bytes:
-        """The body that says `items`; those at the places `marked` have the members of `marker` besides."""
+        """Encode the body of `items`; the items at positions `marked` also get the members of `marker`."""
         held = {id(items[place]) for place in marked} if marker else set()
         texts = []
         for entry in self._frame.entries:

@@ -1,4 +1,4 @@
-"""Turns as an Anthropic body (validity: facts §1)."""
+"""Write turns as an Anthropic body (validity: facts §1)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ctxtui.wire.translate.turns import (
 )
 
 OPENING: Final = "(The conversation begins with the assistant; what came before is not in the recording.)"
-"""Put in front where the first message is the assistant's, which older models refuse."""
+"""User message inserted before a first message of the assistant, which older models refuse."""
 
 _NO_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
+    """Write ``system`` and ``messages``. With `same`, blocks are Anthropic's own and stay verbatim."""
     messages: list[dict[str, Json]] = []
     for turn in turns:
         role = _role(turn, same, losses)
@@ -51,8 +51,10 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _in_order(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
-    """`messages` with system messages only where they may stand: behind the user, before the assistant or last
-    (facts §1). Elsewhere they are the user's."""
+    """Keep system messages only where Anthropic allows them; make the others user messages.
+
+    Allowed is after the user, and before the assistant or last (facts §1).
+    """
     found: list[dict[str, Json]] = []
     for n, message in enumerate(messages):
         if message["role"] == "system" and not _may_stand(found[-1:], messages[n + 1 : n + 2]):
@@ -66,7 +68,7 @@ def _in_order(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[
 
 
 def _may_stand(before: Sequence[dict[str, Json]], after: Sequence[dict[str, Json]]) -> bool:
-    """Whether a system message may stand between two messages, of which there may be none."""
+    """Whether a system message is allowed between two messages, either of which may be missing."""
     served = any(str(m["content"][-1].get("type")).endswith("_tool_result") for m in before if m["role"] == ASSISTANT)
     behind = served or any(m["role"] == USER for m in before)
     return behind and all(m["role"] == ASSISTANT for m in after)
@@ -83,12 +85,12 @@ def _role(turn: Turn, same: bool, losses: Losses) -> str:
 
 
 def _is_compaction(message: dict[str, Json]) -> bool:
-    # The one block that an on-demand compaction gives must stand first, under the assistant (facts §3).
+    # The one block of an on-demand compaction must be the first message, by the assistant (facts §3).
     return bool(message["content"][0].get("type") == "compaction")
 
 
 def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[Json]:
-    # A damaged record may have a block that is no object.
+    # A damaged record may have a block that is not an object.
     same = same and isinstance(part.value, dict)
     if part.what == TEXT:
         if not part.reading.text.strip():
@@ -117,7 +119,7 @@ def _blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iterator[J
 
 
 def is_signed(value: Json) -> bool:
-    """Whether thinking carries what its provider wants back: a signature, or the cipher itself."""
+    """Whether thinking carries what its provider requires back: a signature, or the ciphertext itself."""
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 

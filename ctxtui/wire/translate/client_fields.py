@@ -1,4 +1,4 @@
-"""What clients add to blocks in their own files and providers refuse: taken off before a recording is gone on from."""
+"""Remove fields that clients add to blocks in their own files and that providers refuse."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HEADER: Final = frozenset(
 
 
 def without_client_fields(item: Item) -> Item:
-    """`item` without fields that its provider does not know; the same object where there are none."""
+    """Remove the fields of `item` that its provider does not know; the same object if there are none."""
     known = _HEADER if item.block.kind == HEADER else _KNOWN.get(item.block.kind)
     value = item.block.value() if known is not None else None
     if known is None or not isinstance(value, dict) or value.keys() <= known:

@@ -1,4 +1,4 @@
-"""Fresh bodies from items of any dialect: what an export writes where no skeleton of the target's dialect is."""
+"""Build fresh bodies from items of any dialect, for exports without a skeleton in the target dialect."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _WRITERS: Final[dict[str, _Write]] = {
     OLLAMA: ollama_chat.write,
 }
 DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
-"""Parameters that a dialect requires, where none are given."""
+"""Parameters that a dialect requires, if none are given."""
 
 
 def build(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
-    """A request body in `dialect` that says `items`, recorded in whatever dialect, and what of them it could not say.
+    """Build a request body in `dialect` from `items` of any dialect; also returns what it could not express.
 
-    Blocks of the same dialect are written verbatim, others through their reading. Answers stand directly behind their
-    calls; calls and answers without counterpart, what was not recorded and what could not be read are left out; each
-    such reason is a line of the second result. `params` are further top-level members. Raises `KeyError` for an
-    unknown dialect.
+    Blocks of the same dialect are written verbatim, others through their reading. Tool results directly follow their
+    calls; calls and results without counterpart, content that was not recorded and unreadable records are left out; each
+    such reason is a line of the second result. `params` are further top-level members. Raises `KeyError` for an unknown
+    dialect.
     """
     losses = Losses()
     return _built(dialect, items, model, params or {}, losses), losses.lines()
@@ -73,7 +73,7 @@ def _missing(item: Item, losses: Losses) -> bool:
 
 
 def _tools_in_front(items: Sequence[Item]) -> list[Item]:
-    """Tools that an item of the conversation brings along (Responses only) among the request's tools."""
+    """Move tools of a conversation item (Responses only) to the request's tools."""
     kept: list[Item] = []
     for item in items:
         if item.block.kind == TOOL and item.place.section == "messages":
@@ -84,7 +84,7 @@ def _tools_in_front(items: Sequence[Item]) -> list[Item]:
 
 
 def _talk(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
-    """System texts and turns. Leading system messages count as system prompt, unless `keep` leaves them messages."""
+    """Separate system texts from turns. Leading system messages count as system prompt unless `keep` is set."""
     system = [part_of(item.block) for item in items if item.place.section == "system"]
     talk = turns([item for item in items if item.place.section == "messages"])
     while talk and not keep and talk[0].role in SYSTEM:
@@ -103,9 +103,11 @@ def export(
     model: str,
     params: Mapping[str, Json] | None = None,
 ) -> tuple[bytes, list[str]]:
-    """A call's request in `dialect`, of which `items` left: with the call's own `skeleton` where it is of that dialect
-    (byte for byte what was sent), else a fresh body. Returns the body and what was lost. Raises `Malformed` where the
-    skeleton, of a damaged recording, makes no JSON of them."""
+    """Export a call's request in `dialect`; returns the body and a list of what was lost.
+
+    With the call's own `skeleton` of that dialect it is byte for byte what was sent, else a fresh body. Raises
+    `Malformed` if the skeleton, of a damaged recording, does not produce JSON.
+    """
     if skeleton is not None and skeleton.dialect == dialect:
         body = encode(Request(tuple(items), skeleton))
         with fitting():
@@ -117,21 +119,21 @@ def export(
     return _built(dialect, items, model, params or {}, losses), losses.lines()
 
 
-# What a fresh body has no place for, though it writes the block that carried it: named, so that nobody misses it
+# Members that a fresh body has no place for, though it writes their block: reported as losses
 
 _SPELLED: Final = frozenset(
     "role content tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
-"""Members of a message that its blocks hold, that name it, or that only say how it was spelled."""
+"""Members of a message that its blocks hold, that name it, or that only describe its spelling."""
 _ANSWERING: Final = frozenset({"tool", "function"})
-"""Roles whose messages repeat the tool's name, which stands in the call."""
+"""Roles whose messages repeat the tool's name from the call."""
 _NO_DETAIL: Final = ("", "auto", None)
-"""What a provider takes where no detail is asked for."""
+"""Values that request no particular detail."""
 
 
 def _note_members(items: Iterable[Item], losses: Losses) -> None:
-    """Note the members of messages beside their content, such as a speaker's ``name``."""
+    """Note the members of messages besides their content, such as a speaker's ``name``."""
     for block, place in items:
         value = block.value() if block.kind == HEADER and place.role not in _ANSWERING else {}
         if not isinstance(value, dict):
@@ -142,7 +144,7 @@ def _note_members(items: Iterable[Item], losses: Losses) -> None:
 
 
 def _note_details(items: Iterable[Item], losses: Losses) -> None:
-    """Note how closely pictures were to be looked at, which other providers take no word of."""
+    """Note the requested detail of pictures, which other providers do not accept."""
     for block, _ in items:
         if block.kind in ("image_url", "input_image") and _detail(block.value()) not in _NO_DETAIL:
             losses.note("the detail asked for of pictures")
@@ -154,7 +156,7 @@ def _detail(value: Json) -> Json:
 
 
 def _note_markers(items: Iterable[Item], skeleton: Skeleton, losses: Losses) -> None:
-    """Note the cache markers that the recorded request `items` had."""
+    """Note the cache breakpoints of the recorded request."""
     request = Request(tuple(items), skeleton)
     marked = len(request.markers) + len(request.params.keys() & set(MARKER_KEYS))
     if marked:

@@ -1,4 +1,4 @@
-"""Turns as the body of Ollama's ``/api/chat`` (facts §5)."""
+"""Write turns as a body for Ollama's ``/api/chat`` (facts §5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIGNED: Final = ("signature", "encrypted_content", "data")
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``messages``, the system prompt first."""
+    """Write ``messages``, the system prompt first."""
     messages: list[Json] = []
     names: dict[str, str] = {}
     first = _message("system", system, losses)
@@ -78,7 +78,7 @@ def _message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict[str, 
 
 
 def _think(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
-    """Plain thinking goes back; what a provider signed or enciphered is its own."""
+    """Keep plain thinking; drop signed or encrypted thinking, which only its provider accepts."""
     own = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
     if own or not part.reading.text:
         losses.note(NO_THINKING)

@@ -1,4 +1,4 @@
-"""Turns as an OpenAI Chat body (validity: facts §4; local servers: §5)."""
+"""Write turns as an OpenAI Chat body (validity: facts §4; local servers: §5)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REASONING: Final = "reasoning_content"
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``messages``, the system prompt first. With `same`, blocks are Chat's own and stay verbatim."""
+    """Write ``messages``, the system prompt first. With `same`, blocks are Chat's own and stay verbatim."""
     messages: list[Json] = []
     first = _content(system, "system", same, losses)
     if first:
@@ -50,7 +50,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -> Json:
-    """Words and pictures: a string where one text is all there is."""
+    """Write text and pictures; a string if one text is the whole content."""
     made: list[Json] = []
     for part in parts:
         verbatim = same and isinstance(part.value, dict)
@@ -103,14 +103,14 @@ def _call(part: TurnPart, same: bool) -> Json:
         return part.value
     given = part.reading.arguments or "{}"
     if not isinstance(arguments_value(part.reading), dict):
-        # Free text, which a custom tool takes.
+        # Free text for a custom tool.
         custom = {"name": part.reading.name, "input": part.reading.arguments}
         return {"id": part.id, "type": "custom", "custom": custom}
     return {"id": part.id, "type": "function", "function": {"name": part.reading.name, "arguments": given}}
 
 
 def _answer(part: TurnPart, losses: Losses) -> Json:
-    """A tool message. Its content is verbatim where it was one; Chat takes no pictures and no error flag there."""
+    """Write a tool message, verbatim if it was one; Chat accepts no pictures and no error flag in it."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
         content = _content([part_of(block) for block in blocks], TOOL, True, losses) or ""

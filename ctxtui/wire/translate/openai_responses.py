@@ -1,4 +1,4 @@
-"""Turns as an OpenAI Responses body (validity: facts §4)."""
+"""Write turns as an OpenAI Responses body (validity: facts §4)."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _BETWEEN: Final = "\n\n"
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
+    """Write ``instructions`` and ``input``. With `same`, blocks are Responses' own and stay verbatim."""
     items: list[Json] = []
     free = {part.id for turn in turns for part in turn.parts if part.what == CALL and _is_free(part)}
     for turn in turns:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         spoken: list[Json] = []
         for part in turn.parts:
-            # A damaged record may have an item that is no object.
+            # A damaged record may have an item that is not an object.
             verbatim = same and isinstance(part.value, dict)
             content = _content(part, role, verbatim, losses)
             if content is not None:
                 spoken += content
                 continue
-            # An item of its own ends the message before it.
+            # A separate item ends the message before it.
             spoken = _message(items, role, spoken)
             items += _item(part, verbatim, free, losses)
         _message(items, role, spoken)
@@ -49,7 +49,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _instruction(part: TurnPart, losses: Losses) -> str:
-    """The text of a part of the system prompt."""
+    """Return the text of a part of the system prompt."""
     if part.reading.media:
         losses.note("media outside user messages", len(part.reading.media))
     elif not part.reading.text:
@@ -58,7 +58,7 @@ def _instruction(part: TurnPart, losses: Losses) -> str:
 
 
 def _led(items: Sequence[Json], losses: Losses) -> list[Json]:
-    """Without reasoning that leads to nothing of the assistant's: it may only stand before what followed it."""
+    """Drop reasoning that no assistant item follows: it is only valid before its output."""
     kept: list[Json] = []
     leads = False
     for item in reversed(items):
@@ -78,7 +78,7 @@ def _message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
 
 
 def _content(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json] | None:
-    """What a part adds to a message; None where it is an item of its own."""
+    """Return the content parts that a part adds to a message; None if it is an item of its own."""
     if part.what == TEXT:
         if not part.reading.text:
             losses.note("empty text")
@@ -116,7 +116,7 @@ def _item(part: TurnPart, same: bool, free: set[str], losses: Losses) -> list[Js
 
 
 def _is_free(part: TurnPart) -> bool:
-    """Whether a call's input is free text, which a custom tool takes, and no JSON object."""
+    """Whether a call's input is free text for a custom tool, not a JSON object."""
     return bool(part.reading.arguments) and not isinstance(arguments_value(part.reading), dict)
 
 

@@ -1,4 +1,4 @@
-"""Calls and their answers brought together, as every provider asks for (facts §1, §4)."""
+"""Pair tool calls with their results, as every provider requires (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NO_CALL: Final = "tool results without a call"
 
 
 def paired(found: Sequence[Turn], losses: Losses) -> list[Turn]:
-    """The turns with every call answered directly behind its turn; what has no counterpart is left out.
+    """Put the results of each turn's calls directly after it, and drop calls and results without counterpart.
 
-    Neighbouring turns of the assistant become one: its calls must stand together in front of their answers. Ids are
-    kept; one that is empty or was used before gets a number.
+    Neighbouring assistant turns are merged: their calls must be together before the results. Ids are kept; an empty or
+    reused id gets a number.
     """
     pairs = _Pairs(found)
     made: list[Turn] = []
@@ -36,14 +36,14 @@ def paired(found: Sequence[Turn], losses: Losses) -> list[Turn]:
 
 
 def without_calls(parts: Sequence[TurnPart], losses: Losses) -> list[TurnPart]:
-    """`parts` without tool calls, which only the assistant makes."""
+    """Drop tool calls, which only the assistant makes."""
     kept = [part for part in parts if part.what != CALL]
     losses.note("tool calls that are not the assistant's", len(parts) - len(kept))
     return kept
 
 
 class _Pairs:
-    """The answers of a conversation by the id of their call, handed out as the calls come."""
+    """The results of a conversation by call id, released as the calls are met."""
 
     def __init__(self, found: Sequence[Turn]) -> None:
         self._waiting: dict[str, list[TurnPart]] = {}
@@ -53,7 +53,7 @@ class _Pairs:
             self._waiting.setdefault(part.id, []).append(part)
 
     def asked(self, turn: Turn, losses: Losses) -> list[TurnPart]:
-        """The parts of an assistant's turn that may stay; the answers to its calls become due."""
+        """Return the parts of an assistant's turn that stay, and queue the results of its calls."""
         kept: list[TurnPart] = []
         for part in turn.parts:
             if part.what == CALL and not self._waiting.get(part.id):
@@ -67,12 +67,12 @@ class _Pairs:
         return kept
 
     def answers(self) -> list[Turn]:
-        """The turn of all answers that are due; none where none are."""
+        """Return the turn of all queued results; empty if there are none."""
         due, self._due = self._due, []
         return [Turn(TOOL, due)] if due else []
 
     def close(self, losses: Losses) -> None:
-        """Name the answers that nothing asked for."""
+        """Note the results without a call."""
         losses.note(NO_CALL, sum(len(parts) for parts in self._waiting.values()))
 
     def _fresh(self, id_: str) -> str:
@@ -87,14 +87,14 @@ class _Pairs:
 def _end_with_words(made: Sequence[Turn], losses: Losses) -> None:
     for turn in made:
         while turn.side == ASSISTANT and (at := _unfollowed(turn.parts)) is not None:
-            # No provider takes thinking that nothing follows (facts §1, §4), and none an empty text.
+            # No provider accepts trailing thinking (facts §1, §4) or empty text.
             losses.note("thinking with nothing after it")
             losses.note("empty text", len(turn.parts) - at - 1)
             del turn.parts[at:]
 
 
 def _unfollowed(parts: Sequence[TurnPart]) -> int | None:
-    """The place of thinking that nothing follows, or nothing but empty texts."""
+    """Index of thinking that nothing but empty texts follows; None if there is none."""
     at = next((n for n in range(len(parts) - 1, -1, -1) if not _is_empty(parts[n])), None)
     return at if at is not None and parts[at].what == THINKING else None
 

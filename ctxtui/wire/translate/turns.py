@@ -1,4 +1,4 @@
-"""A conversation between the dialects: items of any of them as turns of words, calls, answers and pictures."""
+"""Dialect-independent turns of text, calls, results and pictures, read from items of any dialect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _KINDS: Final = {
 NO_THINKING: Final = "thinking, which this dialect does not take back"
 _READABLE: Final = frozenset({"compaction", "compaction_summary", AGENT_ITEM})
 _WHOLE: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
-"""Items of the Responses API whose blocks stand for nothing apart from each other."""
+"""Items of the Responses API whose blocks have no meaning apart from each other."""
 _HOMES: Final = {
     ANTHROPIC: frozenset("tool_use tool_result thinking redacted_thinking image document server_tool_use".split()),
     CHAT: frozenset("tool_call image_url".split()),
@@ -57,7 +57,7 @@ _HOMES: Final = {
 
 
 class TurnPart(NamedTuple):
-    """One block of a turn: `what` it is to every dialect, and its own JSON `value`."""
+    """One block of a turn: `what` is its dialect-independent class, `value` its own JSON."""
 
     what: str
     kind: str
@@ -66,40 +66,40 @@ class TurnPart(NamedTuple):
 
     @property
     def id(self) -> str:
-        """What pairs a call with its answer."""
+        """The id that pairs a call with its result."""
         return self.reading.call_id
 
 
 class Turn(Struct):
-    """What one side said without a break: `role` as the source has it, `side` is assistant, user or tool."""
+    """Consecutive parts of one side: `role` as in the source, `side` is assistant, user or tool."""
 
     role: str
     parts: list[TurnPart] = field(default_factory=list)
 
     @property
     def side(self) -> str:
-        """The side that speaks; system and developer count as user."""
+        """The side of the role; system and developer count as user."""
         return _SIDES.get(self.role, USER)
 
 
 class Losses:
-    """What a fresh body could not say, by reason."""
+    """Counts of what a fresh body could not express, by reason."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def note(self, reason: str, count: int = 1) -> None:
-        """`count` more things were lost for `reason`."""
+        """Count `count` more losses for `reason`."""
         if count:
             self._counts[reason] += count
 
     def lines(self) -> list[str]:
-        """Each reason with its count: ``thinking, whose signature ... (3)``."""
+        """Format each reason with its count: ``thinking, whose signature ... (3)``."""
         return [f"{reason} ({count})" for reason, count in self._counts.items()]
 
 
 def source_of(items: Iterable[Item]) -> str:
-    """The dialect that `items` were recorded in, by their kinds; "" where only words are there."""
+    """Detect the dialect that `items` were recorded in, by their kinds; "" if they are only text."""
     votes: Counter[str] = Counter()
     for block, place in items:
         if _is_ollamas(block):
@@ -117,7 +117,7 @@ def source_of(items: Iterable[Item]) -> str:
 
 
 def _is_ollamas(block: Block) -> bool:
-    """Whether only Ollama writes a block so: a call whose arguments are an object, bare base64 for a picture."""
+    """Whether a block has a form only Ollama writes: arguments as an object, or bare base64 for a picture."""
     if block.kind == "tool_call" and b'"arguments":{' in block.body:
         value = block.value()
         inner = value.get("function") if isinstance(value, dict) else None
@@ -128,7 +128,7 @@ def _is_ollamas(block: Block) -> bool:
 
 
 def tool_home(value: Json) -> str:
-    """The dialect of a tool definition."""
+    """Return the dialect of a tool definition."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
     if isinstance(value.get("function"), dict) or isinstance(value.get("custom"), dict):
@@ -137,7 +137,7 @@ def tool_home(value: Json) -> str:
 
 
 def turns(items: Sequence[Item]) -> list[Turn]:
-    """The messages among `items` as turns; neighbours stay apart."""
+    """Convert the messages among `items` to turns; neighbours are not merged."""
     found: list[Turn] = []
     answers: Json = None
     whole: list[Piece] = []
@@ -169,7 +169,7 @@ def turns(items: Sequence[Item]) -> list[Turn]:
 
 
 def _whole(pieces: Sequence[Piece]) -> TurnPart:
-    """An item with all its blocks."""
+    """Join an item with all its blocks to one part."""
     value = join_item(pieces)
     inner = [read_value(kind, part) for kind, part in pieces[1:]]
     reading = BlockContent(
@@ -181,21 +181,21 @@ def _whole(pieces: Sequence[Piece]) -> TurnPart:
 
 
 def part_of(block: Block) -> TurnPart:
-    """A block as a part."""
+    """Convert a block to a part."""
     value = block.value()
     reading = read_value(block.kind, value)
-    # The calls of the time before tools, and Ollama's without id, are paired by the function's name.
+    # Legacy function calls, and Ollama's calls without id, are paired by the function's name.
     if block.kind in ("function_call", "tool_call") and not reading.call_id:
         reading = replace(reading, call_id=reading.name)
     what = _KINDS.get(block.kind, OTHER)
     if what in (CALL, RESULT, MEDIA) and not isinstance(value, dict) and not reading.media:
-        # A damaged record: it has no call, answer or picture, but what it has is said.
+        # A damaged record without a call, result or picture: its text is kept.
         what = TEXT
     return TurnPart(what, block.kind, value, reading)
 
 
 def readable(part: TurnPart, losses: Losses) -> str:
-    """The words of a block that only its provider knows, where they stand for themselves; "" for others."""
+    """Return the text of a provider-specific block if it makes sense elsewhere; "" otherwise."""
     if part.kind not in _READABLE or not part.reading.text:
         return ""
     if part.reading.media or part.reading.hidden:
@@ -204,7 +204,7 @@ def readable(part: TurnPart, losses: Losses) -> str:
 
 
 def _answer(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
-    """The part that a Chat tool message is: its content under the header's call id. `value` holds the blocks."""
+    """Make the part of a Chat tool message: its content under the header's call id. `value` holds the blocks."""
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(one for reading in readings for one in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)
