@@ -19,7 +19,7 @@ from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, searches_of, terms_of, told_of
 from ctxtui.tokens.models import ModelCard, plain_id
 from ctxtui.wire.request import Request
-from ctxtui.wire.usage import further_passes
+from ctxtui.wire.usage import other_passes
 
 __all__ = [
     "Cost",
@@ -198,7 +198,7 @@ def call_rates(call: Call, table: PriceTable = EMPTY) -> Rates | None:
 def further_usage(call: Call) -> Usage:
     """What the model of `call` used in passes other than the one that answered (facts §1: top-level totals leave
     compaction out). Passes of other models are calls of their own."""
-    passes = further_passes(call.extra)
+    passes = other_passes(call.extra)
     if not passes:
         return _NOTHING
     own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))

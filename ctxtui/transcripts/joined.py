@@ -33,7 +33,7 @@ from ctxtui.core.session import (
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage, less, newest_quotas
 from ctxtui.transcripts.reader import ChangedReader, Reader
-from ctxtui.wire.codec.skeleton import marks_json, marks_of
+from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
 UNANSWERED: Final = "unanswered"
 """What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
@@ -420,14 +420,14 @@ class _Grafts:
     def spelled(self, head: int, skeleton: Skeleton) -> Skeleton:
         """The skeleton of the transcript's context `head` for `grown` of it, which may begin with more blocks."""
         new = self.grown(head)
-        more, marks = self._tree[new].depth - self._own[head].depth, marks_of(skeleton.parts)
+        more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
         if not more or not marks:
             return skeleton
         ours, theirs = self._paths
         pairs = zip(map(self._tree.digest, ours.to(new)), map(self._own.digest, theirs.to(head)), strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         moved = {item + more * (item >= same): mark for item, mark in marks.items()}
-        return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": marks_json(moved)})
+        return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})
 
     def grown(self, head: int) -> int:
         """The transcript's context `head`, going on from what went over the wire where it does."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ctxtui.core.call import COPIED_BY, Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.tokens.models import plain_id
-from ctxtui.wire.usage import further_passes, pass_id
+from ctxtui.wire.usage import other_passes, pass_id
 
 LABEL = "passes of other models"
 _TERMS = ("service_tier", "inference_geo", COPIED_BY)
@@ -29,7 +29,7 @@ def _passes(event: Event) -> Iterator[Event]:
 
 def passes_of(call: Call) -> Iterator[Call]:
     """The passes of other models inside the answer of `call`."""
-    for number, one in enumerate(further_passes(call.extra), 1):
+    for number, one in enumerate(other_passes(call.extra), 1):
         if one.model and plain_id(one.model) != plain_id(call.model):
             yield Call(
                 pass_id(call.id, number),

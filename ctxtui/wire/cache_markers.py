@@ -11,7 +11,7 @@ from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import marks_json, marks_of, styles_of
+from ctxtui.wire.codec.skeleton import markers_json, read_markers, read_styles
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
@@ -31,10 +31,10 @@ def takes_marker(item: Item, dialect: str) -> bool:
     )
 
 
-def marker(dialect: str, ttl: str = "") -> Json:
+def make_marker(dialect: str, ttl: str = "") -> Json:
     """Build a cache breakpoint in `dialect`'s JSON; `ttl` "" is its default."""
-    told = {"ttl": ttl} if ttl else {}
-    return {"type": "ephemeral", **told} if dialect == ANTHROPIC else {"mode": "explicit", **told}
+    member = {"ttl": ttl} if ttl else {}
+    return {"type": "ephemeral", **member} if dialect == ANTHROPIC else {"mode": "explicit", **member}
 
 
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
@@ -45,18 +45,18 @@ def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request
     """
     dialect = request.skeleton.dialect
     first, count = request.skeleton.parts.get("carried", (0, 0))
-    marks = marks_of(request.skeleton.parts)
+    markers = read_markers(request.skeleton.parts)
     for item, ttl in changes.items():
         if first <= item < first + count:
             continue
         own = item - count if item >= first + count else item
-        marks.pop(own, None)
+        markers.pop(own, None)
         if ttl is not None:
             value = request.items[item].block.value()
-            marks[own] = (WireMarker(-1, _KEYS[dialect], len(value), marker(dialect, ttl)),)
+            markers[own] = (WireMarker(-1, _KEYS[dialect], len(value), make_marker(dialect, ttl)),)
     parts = {key: value for key, value in request.skeleton.parts.items() if key != "marks"}
-    if marks:
-        parts["marks"] = marks_json(marks)
+    if markers:
+        parts["marks"] = markers_json(markers)
     return Request(request.items, Skeleton(dialect, parts))
 
 
@@ -74,14 +74,14 @@ def without_params(request: Request, names: Iterable[str]) -> Request:
 def with_param(request: Request, name: str, value: Json) -> Request:
     """Set the top-level member `name`: in place if it exists, else as the last one."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
-    style = styles_of(request.skeleton.parts)[0]
+    style = read_styles(request.skeleton.parts)[0]
     entries = list(frame.entries)
     index = next((n for n, entry in enumerate(entries) if entry.name == name and entry.raw is not None), None)
     if index is None:
-        frame = frame.plus(name, style, len(entries))
+        frame = frame.with_section(name, style, len(entries))
         entries, index = list(frame.entries), len(entries)
     entries[index] = replace(entries[index], raw=style.write(value, 1))
-    made = Frame(tuple(entries), frame.after)
+    changed = Frame(tuple(entries), frame.after)
     return Request(
-        request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": made.to_json()})
+        request.items, Skeleton(request.skeleton.dialect, {**request.skeleton.parts, "frame": changed.to_json()})
     )

@@ -10,8 +10,17 @@ from msgspec import Struct
 from ctxtui.core.block import HEADER, Place
 from ctxtui.core.canonical import Json
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM, join_tools, split_agent_message, split_tools
-from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join, split
-from ctxtui.wire.parts import Piece, WirePart, content_part, kind_of, part, shape, unreadable, words
+from ctxtui.wire.message import LIST, OBJECT, STRING, BlockField, Shape, is_plain, join_message, split_message
+from ctxtui.wire.parts import (
+    Piece,
+    WirePart,
+    content_part,
+    json_type_name,
+    kind_of,
+    make_part,
+    text_part,
+    unreadable_part,
+)
 
 TOOLS = Place("tools")
 SYSTEM = Place("system")
@@ -57,8 +66,8 @@ class Grammar(Struct, frozen=True):
 def split_tool(value: Json, path: str) -> list[WirePart]:
     """Split a tool definition: one block, the provider's JSON verbatim."""
     if not isinstance(value, dict):
-        return [unreadable(path, f"a tool is {shape(value)}, not an object", TOOLS, ())]
-    return [part("tool", value, TOOLS, ())]
+        return [unreadable_part(path, f"a tool is {json_type_name(value)}, not an object", TOOLS, ())]
+    return [make_part("tool", value, TOOLS, ())]
 
 
 def split_system(value: Json, path: str) -> list[WirePart]:
@@ -66,17 +75,17 @@ def split_system(value: Json, path: str) -> list[WirePart]:
     return [content_part(value, path, SYSTEM, ())]
 
 
-def system_string(text: str) -> list[WirePart]:
+def split_system_string(text: str) -> list[WirePart]:
     """Split a system prompt that is one string."""
-    return [words(text, SYSTEM, ())] if text else []
+    return [text_part(text, SYSTEM, ())] if text else []
 
 
-def one(pieces: Sequence[Piece]) -> Json:
+def join_single(pieces: Sequence[Piece]) -> Json:
     """Join an element that is one block."""
     return pieces[0][1]
 
 
-def in_messages(kind: str) -> bool:
+def is_header_kind(kind: str) -> bool:
     """Whether `kind` begins an element in dialects whose messages hold everything: only a header does."""
     return kind == HEADER
 
@@ -112,27 +121,27 @@ MESSAGE_PARTS: Final = frozenset(
 """Kinds that stand inside a Responses message or item; every other kind is an item of its own."""
 
 
-def _message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
+def _split_message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
     if not isinstance(value, dict):
-        return [unreadable(path, f"a message is {shape(value)}, not an object", Place("messages"), ())]
-    return split(value, path, shape_)
+        return [unreadable_part(path, f"a message is {json_type_name(value)}, not an object", Place("messages"), ())]
+    return split_message(value, path, shape_)
 
 
-def _join(shape_: Shape, pieces: Sequence[Piece]) -> Json:
-    return join(pieces, shape_) if pieces[0][0] == HEADER else one(pieces)
+def _join_message(shape_: Shape, pieces: Sequence[Piece]) -> Json:
+    return join_message(pieces, shape_) if pieces[0][0] == HEADER else join_single(pieces)
 
 
 def split_item(value: Json, path: str) -> list[WirePart]:
     """Split one item of a Responses input or output: a message, or a block of its own."""
     if not isinstance(value, dict):
-        return [unreadable(path, f"an item is {shape(value)}, not an object", Place("messages"), ())]
+        return [unreadable_part(path, f"an item is {json_type_name(value)}, not an object", Place("messages"), ())]
     kind = kind_of(value, "message")
     if kind == "message":
-        return split(value, path, PLAIN_SHAPE)
+        return split_message(value, path, PLAIN_SHAPE)
     inside = _INSIDE[kind](value, path) if kind in _INSIDE else None
     if inside is not None:
         return inside
-    return [part(kind, value, Place("messages", item_role(kind, value)), ())]
+    return [make_part(kind, value, Place("messages", item_role(kind, value)), ())]
 
 
 _INSIDE: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
@@ -154,13 +163,13 @@ def join_item(pieces: Sequence[Piece]) -> Json:
     head = pieces[0][1]
     if pieces[0][0] == HEADER and head.get("type") == TOOLS_ITEM:
         return join_tools(pieces)
-    return _join(PLAIN_SHAPE, pieces)
+    return _join_message(PLAIN_SHAPE, pieces)
 
 
 def _input_string(text: str) -> list[WirePart]:
     place = Place("messages", "user")
-    head = split({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
-    return [head, words(text, place, ("content",))]
+    head = split_message({"role": "user", "content": text or " "}, "$.input", PLAIN_SHAPE)[0]
+    return [head, text_part(text, place, ("content",))]
 
 
 def _one_plain(pieces: Sequence[Piece]) -> bool:
@@ -173,21 +182,21 @@ def _one_user_text(pieces: Sequence[Piece]) -> bool:
 
 
 def _tools(key: str) -> Section:
-    return Section("tools", key, split_tool, one)
+    return Section("tools", key, split_tool, join_single)
 
 
 def _messages(shape_: Shape) -> Section:
     def split_(value: Json, path: str) -> list[WirePart]:
-        return _message(shape_, value, path)
+        return _split_message(shape_, value, path)
 
     def join_(pieces: Sequence[Piece]) -> Json:
-        return _join(shape_, pieces)
+        return _join_message(shape_, pieces)
 
-    return Section("messages", "messages", split_, join_, bare=in_messages, required=True)
+    return Section("messages", "messages", split_, join_, bare=is_header_kind, required=True)
 
 
 def _system(key: str) -> Section:
-    return Section(SYSTEM.section, key, split_system, one, string=system_string, is_string=_one_plain)
+    return Section(SYSTEM.section, key, split_system, join_single, string=split_system_string, is_string=_one_plain)
 
 
 _INPUT: Final = Section(

@@ -14,7 +14,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, TOOL, Item, Place
 from ctxtui.core.canonical import Json
 from ctxtui.wire.message import LIST
-from ctxtui.wire.parts import Piece, WirePart, bare, content_part, part
+from ctxtui.wire.parts import Piece, WirePart, content_part, make_part, strip_markers
 
 TOOLS_ITEM: Final = "additional_tools"
 AGENT_ITEM: Final = "agent_message"
@@ -30,15 +30,15 @@ def split_tools(value: dict[str, Json], path: str) -> list[WirePart] | None:
     place = Place("messages", role if isinstance(role, str) and role else "developer")
     parts = [_header({**value, "tools": LIST}, place)]
     for n, tool in enumerate(tools):
-        parts += [part(TOOL, one, place, ("tools", n)) for one in _each(tool)]
+        parts += [make_part(TOOL, definition, place, ("tools", n)) for definition in _split_namespace(tool)]
     return parts
 
 
-def _each(tool: dict[str, Json]) -> list[dict[str, Json]]:
+def _split_namespace(tool: dict[str, Json]) -> list[dict[str, Json]]:
     inner = tool.get("tools")
     if tool.get("type") != NAMESPACE or not isinstance(inner, list) or not inner:
         return [tool]
-    return [{**tool, "tools": [one]} for one in inner]
+    return [{**tool, "tools": [inner_tool]} for inner_tool in inner]
 
 
 def join_tools(pieces: Sequence[Piece]) -> Json:
@@ -53,9 +53,9 @@ def join_tools(pieces: Sequence[Piece]) -> Json:
     return {**pieces[0][1], "tools": tools}
 
 
-def _same_namespace(one: Json, other: Json) -> bool:
-    lists = all(isinstance(it, dict) and it.get("type") == NAMESPACE and it.get("tools") for it in (one, other))
-    return lists and {**one, "tools": None} == {**other, "tools": None} and list(one) == list(other)
+def _same_namespace(first: Json, second: Json) -> bool:
+    lists = all(isinstance(it, dict) and it.get("type") == NAMESPACE and it.get("tools") for it in (first, second))
+    return lists and {**first, "tools": None} == {**second, "tools": None} and list(first) == list(second)
 
 
 def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | None:
@@ -67,10 +67,10 @@ def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | N
     if not isinstance(content, list):
         return None
     place = Place("messages", "user")
-    inner = [content_part(one, f"{path}.content[{n}]", place, ("content", n)) for n, one in enumerate(content)]
+    inner = [content_part(entry, f"{path}.content[{n}]", place, ("content", n)) for n, entry in enumerate(content)]
     return [_header({**value, "content": LIST}, place), *inner]
 
 
 def _header(head: dict[str, Json], place: Place) -> WirePart:
-    plain, marks = bare(head)
-    return WirePart(Item(blocks.make(HEADER, plain), place), None, plain, marks)
+    plain, markers = strip_markers(head)
+    return WirePart(Item(blocks.make(HEADER, plain), place), None, plain, markers)

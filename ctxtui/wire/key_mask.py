@@ -8,9 +8,9 @@ from typing import Final
 
 MASK: Final = "[key]"
 """Replacement for the key, or for half of it."""
-_SHORTEST: Final = 8
+_MIN_KEY_CHARS: Final = 8
 """Minimum characters of a key, or of half of one, to be masked: "none" and the like are words."""
-_KEY: Final = 16
+_MIN_HEADER_KEY_CHARS: Final = 16
 """Minimum characters for a header's value with a digit in it to count as a key."""
 
 
@@ -21,48 +21,52 @@ class KeyMask:
     """
 
     def __init__(self, key: str, *further: str) -> None:
-        keys = [key.encode()] if len(key) >= _SHORTEST else []
-        keys += [one.encode() for one in further if len(one) >= _KEY and any(char.isdigit() for char in one)]
+        keys = [key.encode()] if len(key) >= _MIN_KEY_CHARS else []
+        keys += [
+            secret.encode()
+            for secret in further
+            if len(secret) >= _MIN_HEADER_KEY_CHARS and any(char.isdigit() for char in secret)
+        ]
         self._parts: list[bytes] = []
-        for one in keys:
-            half = len(one) // 2
-            self._parts += [one, *((one[:half], one[half:]) if half >= _SHORTEST else ())]
+        for secret in keys:
+            half = len(secret) // 2
+            self._parts += [secret, *((secret[:half], secret[half:]) if half >= _MIN_KEY_CHARS else ())]
         # The whole key before its halves.
         self._pattern = re.compile(b"|".join(map(re.escape, self._parts))) if keys else None
 
-    def text(self, words: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Mask the key in a text."""
-        return self.masked(words.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        return self.mask_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
-    async def stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Mask the key in a stream, also if it is split over chunks: a possible start of it waits for the next chunk."""
-        held = b""
+    async def mask_stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Mask the key in a stream, even if split over chunks: a possible start of it waits for the next chunk."""
+        rest = b""
         async for piece in data:
-            told, held = self.piece(held + piece)
-            if told:
-                yield told
-        if held:
-            yield self.masked(held)
+            masked, rest = self.split_safe(rest + piece)
+            if masked:
+                yield masked
+        if rest:
+            yield self.mask_bytes(rest)
 
-    def piece(self, known: bytes) -> tuple[bytes, bytes]:
-        """Split buffered bytes into the masked part that is safe to emit, and the rest that waits for the next chunk."""
-        cut = self._settled(known)
-        return self.masked(known[:cut]), known[cut:]
+    def split_safe(self, buffered: bytes) -> tuple[bytes, bytes]:
+        """Split buffered bytes into a masked part that is safe to emit, and a rest for the next chunk."""
+        cut = self._safe_length(buffered)
+        return self.mask_bytes(buffered[:cut]), buffered[cut:]
 
-    def _settled(self, data: bytes) -> int:
+    def _safe_length(self, data: bytes) -> int:
         """Length of the part of `data` that is final: its end may be the start of the key or of half of it."""
         if self._pattern is None:
             return len(data)
-        cut = min((_begun(data, one) for one in self._parts), default=len(data))
+        cut = min((_partial_start(data, part) for part in self._parts), default=len(data))
         # A complete half may end in another start of the key.
         return next((m.end() for m in self._pattern.finditer(data) if m.start() < cut < m.end()), cut)
 
-    def masked(self, data: bytes) -> bytes:
+    def mask_bytes(self, data: bytes) -> bytes:
         """Mask the key in `data`."""
         return self._pattern.sub(MASK.encode(), data) if self._pattern else data
 
 
-def _begun(data: bytes, part: bytes) -> int:
+def _partial_start(data: bytes, part: bytes) -> int:
     """Index at which the end of `data` is an incomplete start of `part`; the length of `data` if there is none."""
     at = max(0, len(data) - len(part) + 1)
     while (at := data.find(part[:1], at)) >= 0:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
-from ctxtui.wire.parts import Piece, WirePart, bare, content_part, part, words
+from ctxtui.wire.parts import Piece, WirePart, content_part, make_part, strip_markers, text_part
 
 STRING: Final = "string"
 LIST: Final = "list"
@@ -20,9 +20,9 @@ _ANSWERS: Final = frozenset({"tool", "function"})
 class BlockField(NamedTuple):
     """A member of a message that becomes blocks.
 
-    `form` is its JSON form: ``string`` (one block of `kind` with the text under `inside`), ``list`` (one block of `kind`
-    for each entry), ``object`` (one block of `kind`). The header keeps the form's name in place of the member. `first`
-    puts its blocks before the content.
+    `form` is its JSON form: ``string`` (one block of `kind` with the text under `inside`), ``list`` (one block of
+    `kind` for each entry), ``object`` (one block of `kind`). The header keeps the form's name in place of the member.
+    `first` puts its blocks before the content.
     """
 
     key: str
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
     mark: str = ""
 
 
-def split(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
+def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
     """Split `message` (at JSON `path`) into its header and parts, in prompt order.
 
     The header holds verbatim every member that makes no block, and the form of those that do. An empty string makes a
@@ -51,39 +51,39 @@ def split(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
     before: list[WirePart] = []
     after: list[WirePart] = []
     for field in shape.fields:
-        found = _field(message.get(field.key), field, place)
-        if found is not None:
+        blocks_of_field = _field(message.get(field.key), field, place)
+        if blocks_of_field is not None:
             head[field.key] = field.form
-            (before if field.first else after).extend(found)
+            (before if field.first else after).extend(blocks_of_field)
     content = _content(message.get("content"), path, place)
     if content is not None:
         head["content"] = STRING if isinstance(message["content"], str) else LIST
-    head, marks = bare(head)
-    header = WirePart(Item(blocks.make(HEADER, head), place), None, head, marks)
+    head, markers = strip_markers(head)
+    header = WirePart(Item(blocks.make(HEADER, head), place), None, head, markers)
     return [header, *before, *(content or []), *after]
 
 
 def _field(value: Json, field: BlockField, place: Place) -> list[WirePart] | None:
     if field.form == STRING and isinstance(value, str) and value:
-        made = {"type": field.kind, field.inside: value}
-        return [WirePart(Item(blocks.make(field.kind, made), place), (field.key,), made)]
+        block_value = {"type": field.kind, field.inside: value}
+        return [WirePart(Item(blocks.make(field.kind, block_value), place), (field.key,), block_value)]
     if field.form == LIST and isinstance(value, list) and value:
-        return [part(field.kind, item, place, (field.key, n)) for n, item in enumerate(value)]
+        return [make_part(field.kind, item, place, (field.key, n)) for n, item in enumerate(value)]
     if field.form == OBJECT and isinstance(value, dict):
-        return [part(field.kind, value, place, (field.key,))]
+        return [make_part(field.kind, value, place, (field.key,))]
     return None
 
 
 def _content(value: Json, path: str, place: Place) -> list[WirePart] | None:
     if isinstance(value, str) and (value or place.role in _ANSWERS):
-        return [words(value, place, ("content",))]
+        return [text_part(value, place, ("content",))]
     if isinstance(value, list):
         return [content_part(v, f"{path}.content[{n}]", place, ("content", n)) for n, v in enumerate(value)]
     return None
 
 
-def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
-    """Join pieces (the header first) to a message, the inverse of `split` for messages of the usual shapes.
+def join_message(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
+    """Join pieces (the header first) to a message, the inverse of `split_message` for messages of the usual shapes.
 
     Members that the header does not name are added; members that lost their blocks are left out.
     """
@@ -94,9 +94,9 @@ def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
     trailing = [field for field in shape.fields if not field.first]
     for field in leading + trailing[::-1]:
         named = head.get(field.key) == field.form
-        taken = _take(rest, field, named)
-        if taken:
-            head[field.key] = _written(taken, field)
+        field_pieces = _pop_pieces(rest, field, named)
+        if field_pieces:
+            head[field.key] = _field_value(field_pieces, field)
         elif named:
             del head[field.key]
     form = head.get("content")
@@ -105,16 +105,16 @@ def join(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
     return head
 
 
-def _take(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
+def _pop_pieces(rest: list[Piece], field: BlockField, named: bool) -> list[Piece]:
     """Remove from `rest`, at its front or end, the pieces that belong to `field`, by kind."""
     if field.form != LIST and not named and field.form != OBJECT:
         return []
-    taken: list[Piece] = []
+    popped: list[Piece] = []
     limit = len(rest) if field.form == LIST else 1
     at = 0 if field.first else -1
-    while rest and len(taken) < limit and _fits(rest[at], field):
-        taken.append(rest.pop(at))
-    return taken if field.first else taken[::-1]
+    while rest and len(popped) < limit and _fits(rest[at], field):
+        popped.append(rest.pop(at))
+    return popped if field.first else popped[::-1]
 
 
 def _fits(piece: Piece, field: BlockField) -> bool:
@@ -129,10 +129,10 @@ def _fits(piece: Piece, field: BlockField) -> bool:
     return plain and isinstance(value[field.inside], str) and value[field.inside] != ""
 
 
-def _written(taken: list[Piece], field: BlockField) -> Json:
+def _field_value(pieces: list[Piece], field: BlockField) -> Json:
     if field.form == LIST:
-        return [value for _, value in taken]
-    value = taken[0][1]
+        return [value for _, value in pieces]
+    value = pieces[0][1]
     return value[field.inside] if field.form == STRING and isinstance(value, dict) else value
 
 

@@ -22,8 +22,9 @@ ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_token
 
 
 class Marker(NamedTuple):
-    """A cache breakpoint: on block `item` of the request (0-based), or on item `inner` of that block's content (-1: on the
-    block itself); `key` and `value` as sent.
+    """A cache breakpoint: on block `item` of the request (0-based), or on item `inner` of that block's content.
+
+    `inner` -1 is the block itself; `key` and `value` are as sent.
     """
 
     item: int
@@ -56,8 +57,8 @@ class Request(Struct, frozen=True):
     def answer_limit(self) -> int:
         """Maximum tokens of the answer; 0 if the request sets no limit."""
         params = self.params
-        found = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
-        return max(found, default=0)
+        limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
+        return max(limits, default=0)
 
     @property
     def markers(self) -> tuple[Marker, ...]:
@@ -79,8 +80,8 @@ class Response(Struct, frozen=True, kw_only=True):
 
     `items` are its blocks as the client resends them: a header, then the parts. `usage` describes the context that this
     answer was made from; if the provider ran several passes, `passes` holds the usage of each, and their sum is what
-    was billed. `stop_reason` is the provider's term. `error` is the provider's error message, `complete` is False for an
-    interrupted stream. `extra` is everything else in the answer, verbatim.
+    was billed. `stop_reason` is the provider's term. `error` is the provider's error message, `complete` is False for
+    an interrupted stream. `extra` is everything else in the answer, verbatim.
     """
 
     items: tuple[Item, ...] = ()
@@ -99,11 +100,11 @@ class Response(Struct, frozen=True, kw_only=True):
         if not self.passes:
             return self.usage
         total = self.passes[0]
-        for one in self.passes[1:]:
-            total = total + one
+        for usage in self.passes[1:]:
+            total = total + usage
         return total
 
-    def broken(self, error: str = "") -> Response:
+    def as_interrupted(self, error: str = "") -> Response:
         """Return this answer as an interrupted one; its usage report, if any, was made before the end."""
         usage, extra = in_part(self.usage, self.extra, (item.block for item in self.items))
         return replace(self, complete=False, error=error or self.error, usage=usage, extra=extra)

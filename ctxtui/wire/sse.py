@@ -25,7 +25,7 @@ class ServerEvent(NamedTuple):
 
 
 class EventParser:
-    """Parses an event stream as the HTML standard defines it: any line ends, comments, a byte order mark, multi-line data.
+    """Parses an event stream as the HTML standard defines it: any line ends, comments, a BOM, multi-line data.
 
     Unlike a browser it returns the last event even without its final blank line (`close`), and treats a line that is a
     JSON object, meaningless in the standard, as an event: Ollama streams that way.
@@ -42,22 +42,22 @@ class EventParser:
     def feed(self, data: bytes) -> list[ServerEvent]:
         """Add bytes and return the events that they complete."""
         self._rest += data
-        found: list[ServerEvent] = []
+        events: list[ServerEvent] = []
         for line in self._lines():
             # Fast path for nearly all lines; `_line` handles the others.
             if line.startswith("data:") and not self._first:
                 self._data.append(line[6:] if line.startswith(" ", 5) else line[5:])
             elif (event := self._line(line)) is not None:
-                found.append(event)
-        return found
+                events.append(event)
+        return events
 
     def close(self) -> list[ServerEvent]:
         """End the stream and return the event left in the buffer, if any."""
         line = bytes(self._rest).removesuffix(b"\r").decode("utf-8", "replace")
         self._rest.clear()
         self._scanned = 0
-        found = [self._line(line)] if line else []
-        return [event for event in (*found, self._dispatch()) if event is not None]
+        events = [self._line(line)] if line else []
+        return [event for event in (*events, self._dispatch()) if event is not None]
 
     def _lines(self) -> list[str]:
         """Take the complete lines out of the buffer.
@@ -97,17 +97,17 @@ class EventParser:
         return None
 
     def _dispatch(self) -> ServerEvent | None:
-        made = ServerEvent(self._name, "\n".join(self._data), self._id) if self._data else None
+        event = ServerEvent(self._name, "\n".join(self._data), self._id) if self._data else None
         self._name = ""
         self._data = []
-        return made
+        return event
 
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _SPACES: Final = " \t\n\r\x0b\x0c"
 
 
-def parse(data: bytes) -> list[ServerEvent]:
+def parse_stream(data: bytes) -> list[ServerEvent]:
     """Parse a whole recorded stream."""
     parser = EventParser()
     return [*parser.feed(data), *parser.close()]

@@ -34,12 +34,12 @@ class StreamReader(Protocol):
         """Build the answer received so far; `complete` is False until the stream's end has arrived."""
 
 
-def merge(into: dict[str, Json], news: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:
+def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:
     """Merge a delta into a value: append strings, extend lists, merge objects, ignore nulls, replace anything else.
 
     Unknown kinds of deltas follow the same rules, so that none of their content is lost.
     """
-    for key, value in news.items():
+    for key, value in delta.items():
         old = into.get(key)
         if key in skip or (value is None and key in into):
             continue
@@ -49,12 +49,12 @@ def merge(into: dict[str, Json], news: dict[str, Json], skip: frozenset[str] = f
             into[key] = [*old, *value]
         elif isinstance(old, dict) and isinstance(value, dict):
             into[key] = {**old}
-            merge(into[key], value)
+            merge_delta(into[key], value)
         else:
             into[key] = value
 
 
-def answer_value(body: bytes | Json) -> dict[str, Json]:
+def parse_answer(body: bytes | Json) -> dict[str, Json]:
     """Parse an answer, given as JSON bytes or as a value. Raises `Malformed` if it is not an object."""
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
@@ -65,12 +65,12 @@ def answer_value(body: bytes | Json) -> dict[str, Json]:
     return value
 
 
-def error_words(value: Json) -> str:
+def error_text(value: Json) -> str:
     """Format a provider's error as one line: ``overloaded_error: Overloaded``."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return error if isinstance(error, str) else canonical.text_of(error)
     kind = error.get("type") or error.get("code") or ""
     message = error.get("message") or ""
-    words = [canonical.text_of(w) if not isinstance(w, str) else w for w in (kind, message) if w]
-    return ": ".join(words) or canonical.text_of(error)
+    parts = [canonical.text_of(w) if not isinstance(w, str) else w for w in (kind, message) if w]
+    return ": ".join(parts) or canonical.text_of(error)

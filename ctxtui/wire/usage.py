@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
 
-_MESSAGES: Final = frozenset({"message", "fallback_message"})
+_ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
 """Passes that answer the request; others (compaction, advisor) read another context."""
 
 
@@ -30,7 +30,7 @@ def _cost(report: dict[str, Json]) -> float | None:
     return None if isinstance(cost, bool) or not isinstance(cost, int | float) or abs(cost) > 1e18 else float(cost)
 
 
-_COUNTS: Final = frozenset(
+_MAPPED_KEYS: Final = frozenset(
     """
     input_tokens output_tokens total_tokens prompt_tokens completion_tokens cache_read_input_tokens
     cache_creation_input_tokens ephemeral_5m_input_tokens ephemeral_1h_input_tokens thinking_tokens cached_tokens
@@ -43,23 +43,23 @@ _COUNTS: Final = frozenset(
 """Names of figures that `Usage` or the billing terms of a call hold."""
 
 
-def beyond(report: Json) -> dict[str, Json]:
+def extra_usage(report: Json) -> dict[str, Json]:
     """Return the report under ``usage`` for `Call.extra` if it says more than its counts, else nothing."""
-    return {"usage": report} if _says_more(report) else {}
+    return {"usage": report} if _has_unmapped(report) else {}
 
 
-def _says_more(value: Json) -> bool:
+def _has_unmapped(value: Json) -> bool:
     if isinstance(value, list):
-        return any(map(_says_more, value))
+        return any(map(_has_unmapped, value))
     if not isinstance(value, dict):
         return False
     return any(
-        _says_more(held) if isinstance(held, dict | list) else bool(held) and name not in _COUNTS
-        for name, held in value.items()
+        _has_unmapped(member) if isinstance(member, dict | list) else bool(member) and name not in _MAPPED_KEYS
+        for name, member in value.items()
     )
 
 
-def anthropic(report: Json) -> Usage | None:
+def anthropic_usage(report: Json) -> Usage | None:
     """Convert one Anthropic report, whose input excludes the cache. None if it reports nothing."""
     if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
@@ -81,7 +81,7 @@ def anthropic(report: Json) -> Usage | None:
     )
 
 
-def ended(usage: Usage, final: bool) -> Usage:
+def with_final_output(usage: Usage, final: bool) -> Usage:
     """Copy `usage` as the report of a complete answer (`final`) or of its beginning."""
     return Usage(
         usage.fresh,
@@ -103,13 +103,13 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
 
     Top-level figures leave compaction out and add passes up; the last message pass is the context (facts §1).
     """
-    total = anthropic(report)
+    total = anthropic_usage(report)
     listed = report.get("iterations") if isinstance(report, dict) else None
-    found = [(str(_dict(i).get("type")), u) for i in _list(listed) if (u := anthropic(i)) is not None]
-    if total is None or not found or (len(found) == 1 and found[0][0] == "message"):
+    passes = [(str(_dict(i).get("type")), u) for i in _list(listed) if (u := anthropic_usage(i)) is not None]
+    if total is None or not passes or (len(passes) == 1 and passes[0][0] == "message"):
         return total, ()
-    last = next((u for kind, u in reversed(found) if kind in _MESSAGES), found[-1][1])
-    return last, tuple(usage for _, usage in found)
+    last = next((u for kind, u in reversed(passes) if kind in _ANSWER_PASSES), passes[-1][1])
+    return last, tuple(usage for _, usage in passes)
 
 
 class Pass(NamedTuple):
@@ -127,25 +127,25 @@ def pass_id(call: str, number: int) -> str:
     return f"{call}/{number}"
 
 
-def further_passes(extra: Mapping[str, Json]) -> list[Pass]:
+def other_passes(extra: Mapping[str, Json]) -> list[Pass]:
     """List the passes of an answer, from `Call.extra`, except the one that answered."""
     listed = extra.get("iterations") or _dict(extra.get("usage")).get("iterations")
     if not listed:
         return []
-    found = [
-        Pass(str(one.get("type")), model if isinstance(model := one.get("model"), str) else "", usage)
-        for one in map(_dict, _list(listed))
-        if (usage := anthropic(one)) is not None
+    passes = [
+        Pass(str(entry.get("type")), model if isinstance(model := entry.get("model"), str) else "", usage)
+        for entry in map(_dict, _list(listed))
+        if (usage := anthropic_usage(entry)) is not None
     ]
-    answered = max((n for n, one in enumerate(found) if one.kind in _MESSAGES), default=len(found) - 1)
-    return [one for n, one in enumerate(found) if n != answered]
+    answered = max((n for n, entry in enumerate(passes) if entry.kind in _ANSWER_PASSES), default=len(passes) - 1)
+    return [entry for n, entry in enumerate(passes) if n != answered]
 
 
 def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def chat(report: Json, body: Json = None) -> Usage | None:
+def chat_usage(report: Json, body: Json = None) -> Usage | None:
     """Convert an OpenAI Chat report or a similar one; `body` is the whole answer, for servers that report there.
 
     Its input includes tokens read from and written to the cache.
@@ -153,7 +153,7 @@ def chat(report: Json, body: Json = None) -> Usage | None:
     around = _dict(body)
     if not isinstance(report, dict) or not report.keys() & {"prompt_tokens", "completion_tokens"}:
         if isinstance(report, dict) and "input_tokens" in report:
-            return responses(report)
+            return responses_usage(report)
         return _native(around)
     read, minutes, hour, half_hour, has_cache = _chat_cache(report, _dict(around.get("timings")))
     prompt = _count(report.get("prompt_tokens"))
@@ -172,7 +172,7 @@ def chat(report: Json, body: Json = None) -> Usage | None:
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
-    """Tokens read from the cache, written for 5 minutes, an hour and 30 minutes; whether the report mentions the cache."""
+    """Tokens read from the cache, written for 5 minutes, an hour, 30 minutes; whether the report mentions a cache."""
     details = _dict(report.get("prompt_tokens_details"))
     reads = (
         details.get("cached_tokens"),
@@ -196,10 +196,10 @@ def _rest(total: int, cached: int) -> int:
     return total - cached if total >= cached else total
 
 
-def _output(report: dict[str, Json], word: str, prompt: int) -> tuple[int, int]:
-    """Output tokens including reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
-    reasoning = _count(_dict(report.get(f"{word}_tokens_details")).get("reasoning_tokens"))
-    output = _count(report.get(f"{word}_tokens"))
+def _output(report: dict[str, Json], prefix: str, prompt: int) -> tuple[int, int]:
+    """Output tokens with reasoning, and reasoning; some servers count reasoning only in the total (xAI, Gemini)."""
+    reasoning = _count(_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
+    output = _count(report.get(f"{prefix}_tokens"))
     apart = reasoning > 0 and _count(report.get("total_tokens")) == prompt + output + reasoning
     return output + (reasoning if apart or reasoning > output else 0), reasoning
 
@@ -220,7 +220,7 @@ def _native(body: dict[str, Json]) -> Usage | None:
     return None
 
 
-def responses(report: Json) -> Usage | None:
+def responses_usage(report: Json) -> Usage | None:
     """Convert an OpenAI Responses report, whose input includes tokens read from and written to the cache."""
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None

@@ -20,7 +20,7 @@ from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, plus
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import source_of
+from ctxtui.wire.translate.turns import detect_dialect
 
 
 class Lengths:
@@ -286,7 +286,7 @@ class CachePrompts:
             return rules.mechanism.dialect or CHAT
         known = _DIALECTS.get(call.provider)
         # A name that the user gave a provider says nothing of its dialect, the blocks do.
-        return known or (RESPONSES if source_of(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
+        return known or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
     def _length(self, call: Call) -> Lengths:
         key = (call.thread, call.model)

@@ -17,7 +17,7 @@ from ctxtui.tokens.models import TAKES_ALL, Takes
 from ctxtui.wire.cache_markers import takes_marker, with_markers, with_param, without_params
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.encode import build
+from ctxtui.wire.translate.encode import build_body
 
 DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
 """What a request says so that thinking which does not fit is dropped instead of refused (facts §1)."""
@@ -53,7 +53,7 @@ def outgoing(
     if skeleton is not None and skeleton.dialect == dialect:
         request = _with_its_markers(Request(tuple(applied.context.items), skeleton), applied)
     else:
-        body, lost = build(dialect, applied.sent, model=model, params=params)
+        body, lost = build_body(dialect, applied.sent, model=model, params=params)
         request = DIALECTS[dialect].decode_request(body, None)
     request = _tool_choice(_marked(request, applied), applied, own=skeleton is not None and skeleton.dialect == dialect)
     if applied.withheld:

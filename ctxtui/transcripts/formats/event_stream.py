@@ -28,14 +28,14 @@ def sniff(head: bytes, name: str) -> float:
     text = file_head.text_of_head(head)
     if not sse.is_stream(text):
         return 0.0
-    return 0.9 if any(_dialect(event) for event in sse.parse(head)[:50]) else 0.2
+    return 0.9 if any(_dialect(event) for event in sse.parse_stream(head)[:50]) else 0.2
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     found: list[Event] = [Described(source=NAME)]
     ids = Ids()
     tail = None
-    streams = list(_streams(sse.parse(data)))
+    streams = list(_streams(sse.parse_stream(data)))
     for n, (dialect, events) in enumerate(streams):
         response = streamed(dialect, events)
         dialogue = Dialogue(tree, MAIN if n == 0 else f"answer {n + 1}", ids)

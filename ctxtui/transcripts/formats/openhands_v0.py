@@ -25,7 +25,7 @@ from ctxtui.transcripts.kit.fields import at, count, listed, moment, money, obj,
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.kit.tasks import words
-from ctxtui.wire.usage import chat
+from ctxtui.wire.usage import chat_usage
 
 NAME: Final = "openhands"
 _SILENT: Final = frozenset("null change_agent_state agent_state_changed recall stop pause resume".split())
@@ -99,7 +99,7 @@ class _Events:
             "",
             model=word(response.get("model")),
             ended=moment(value.get("timestamp")),
-            usage=self._usage(chat(response.get("usage"), response), value),
+            usage=self._usage(chat_usage(response.get("usage"), response), value),
             stop_reason=word(at(response, "choices", 0, "finish_reason")),
             line=found.line,
             bytes_=(found.start, found.end),

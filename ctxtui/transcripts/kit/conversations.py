@@ -23,7 +23,7 @@ from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.fields import completed, one_line
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import CALL, part_of
+from ctxtui.wire.translate.turns import CALL, to_part
 
 CLIENT_TEXT: Final = re.compile(
     r"\s*(?:<(?:system-reminder|environment_context|user_instructions|permissions)|# AGENTS\.md)", re.IGNORECASE
@@ -341,7 +341,7 @@ def _title(items: Sequence[Item]) -> str:
 
 def _call_id(block: Block) -> str:
     """The provider's id of the tool call that a block is; "" where it is none."""
-    if block.kind == HEADER or (part := part_of(block)).what != CALL:
+    if block.kind == HEADER or (part := to_part(block)).category != CALL:
         return ""
     return part.id if len(part.id) >= _PROVIDER_ID else ""
 
@@ -354,7 +354,7 @@ def _forced(call: Call) -> bool:
 
 def _arguments(block: Block) -> Iterator[str]:
     """The longer texts among the arguments of the tool call that a block is."""
-    if part_of(block).what != CALL:
+    if to_part(block).category != CALL:
         return
     waiting: list[Json] = [arguments_value(read(block))]
     while waiting:

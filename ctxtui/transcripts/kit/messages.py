@@ -16,8 +16,8 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import word
 from ctxtui.wire.grammar import CHAT_SHAPE, split_item
-from ctxtui.wire.message import LIST, BlockField, Shape, split
-from ctxtui.wire.parts import shape
+from ctxtui.wire.message import LIST, BlockField, Shape, split_message
+from ctxtui.wire.parts import json_type_name
 
 _SENT: Final = (
     "role", "content", "name", "reasoning_content", "reasoning", "refusal", "audio", "thinking_blocks", "tool_calls",
@@ -43,7 +43,7 @@ def items(message: dict[str, Json], path: str = "$") -> list[Item]:
     calls = sent.get("tool_calls")
     if isinstance(calls, list):
         sent["tool_calls"] = [_without_index(call) for call in calls]
-    return [part.item for part in split(sent, path, _SHAPE)]
+    return [part.item for part in split_message(sent, path, _SHAPE)]
 
 
 def _without_index(call: Json) -> Json:
@@ -71,7 +71,7 @@ def converse(dialogue: Dialogue, messages: Iterable[Json], known: Known, path: s
 def say(dialogue: Dialogue, message: Json, known: Known, path: str) -> Iterator[Event]:
     """Writes one message down, which stands at JSON `path`."""
     if not isinstance(message, dict):
-        yield Skipped(1, f"a message is {shape(message)}, not an object @ {path}")
+        yield Skipped(1, f"a message is {json_type_name(message)}, not an object @ {path}")
         return
     call = known(message) if word(message.get("role")) in _ANSWERING else None
     if call is None:

@@ -9,14 +9,14 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec.frame import Frame
-from ctxtui.wire.codec.skeleton import LIST, RAW, STRING, styles_of
+from ctxtui.wire.codec.skeleton import LIST, RAW, STRING, read_styles
 from ctxtui.wire.grammar import Grammar
 
 _FORMS: Final = (None, LIST, STRING, RAW)
-_DEEPEST: Final = 8
+_MAX_DEPTH: Final = 8
 """Indent steps that a slot is written at: the deepest position in an element is two steps in it."""
 
-_MEMBERS: Final = 1 << 31
+_MAX_MEMBERS: Final = 1 << 31
 
 
 def check(parts: Json, grammar: Grammar, blocks: int) -> None:
@@ -29,7 +29,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
     if not all(isinstance(e.name, str) and (e.raw is not None or e.name in grammar.keys) for e in frame.entries):
         raise ValueError("a member of a frame must have a name and a value, or be a section")
     _need(isinstance(frame.value(), dict), "a frame must be an object's")
-    styles = styles_of(parts)
+    styles = read_styles(parts)
     for style in styles:
         spelled = (
             style.comma,
@@ -40,7 +40,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
         )
         _need(all(isinstance(text, str) for text in spelled), "a style must be of texts")
     for item, inner, key, at, _ in parts.get("marks", ()):
-        there = _within(item, blocks) and (inner == -1 or _within(inner, _MEMBERS)) and _within(at, _MEMBERS)
+        there = _within(item, blocks) and (inner == -1 or _within(inner, _MAX_MEMBERS)) and _within(at, _MAX_MEMBERS)
         _need(there and isinstance(key, str), "a cache marker must stand at a block of the context")
     first, count = parts.get("carried", (0, 0))
     _need(_within(first, blocks + 1) and _within(count, blocks - first + 1), "what is carried must be in the context")
@@ -63,7 +63,9 @@ def _odd(odd: Json, styles: int) -> None:
         if isinstance(slot[1], str):
             continue
         block, style, depth, *inside = slot
-        _need(_within(block, size) and _within(style, styles) and _within(depth, _DEEPEST), "a slot must be a block's")
+        _need(
+            _within(block, size) and _within(style, styles) and _within(depth, _MAX_DEPTH), "a slot must be a block's"
+        )
         _need(all(isinstance(key, str) for key in inside), "a slot's member must have a name")
     _need(all(number.isdecimal() for number in odd.get("spell", {})), "a block must be numbered")
 
@@ -78,7 +80,7 @@ def _need(fine: bool, words: str) -> None:
 
 
 @contextmanager
-def fitting() -> Iterator[None]:
+def malformed_on_mismatch() -> Iterator[None]:
     """Turn the errors of a skeleton that does not match its blocks (a damaged recording) into `Malformed`."""
     try:
         yield

@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec.spans import Member, close, malformed, members, read, skip
 from ctxtui.wire.codec.style import Style
-from ctxtui.wire.parts import shape
+from ctxtui.wire.parts import json_type_name
 
 BOM: Final = "\ufeff"
 
@@ -67,7 +67,7 @@ class Frame(Struct, frozen=True):
         after = self.after if entries else gone.before + self.after
         return Frame(tuple(entries), after).without(key)
 
-    def plus(self, key: str, style: Style, index: int) -> Frame:
+    def with_section(self, key: str, style: Style, index: int) -> Frame:
         """Insert a slot for the section `key` at `index` among the members."""
         quoted = style.write(key)
         first = MemberText("{" + style.gap(1), quoted, style.colon, None)
@@ -75,10 +75,10 @@ class Frame(Struct, frozen=True):
             start = self.after.index("{") if "{" in self.after else 0
             return Frame((replace(first, before=self.after[:start] + first.before),), style.gap(0) + "}")
         entries = list(self.entries)
-        made = replace(first, before=style.comma + style.gap(1))
+        added = replace(first, before=style.comma + style.gap(1))
         if index == 0:
-            made, entries[0] = replace(made, before=entries[0].before), replace(entries[0], before=made.before)
-        return Frame((*entries[:index], made, *entries[index:]), self.after)
+            added, entries[0] = replace(added, before=entries[0].before), replace(entries[0], before=added.before)
+        return Frame((*entries[:index], added, *entries[index:]), self.after)
 
     def to_json(self) -> list[Json]:
         """Convert to JSON: ``[[before, key, colon, raw or null], ..., after]``."""
@@ -108,26 +108,26 @@ def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":
-        raise _no_object(text, start)
-    found = list(members(text, start, sections))
-    end = close(text, found[-1].end if found else start + 1)
+        raise _not_an_object(text, start)
+    found_members = list(members(text, start, sections))
+    end = close(text, found_members[-1].end if found_members else start + 1)
     rest = skip(text, end)
     if rest != len(text):
         raise malformed("something stands after the body", text, rest)
-    return found, start
+    return found_members, start
 
 
-def _no_object(text: str, start: int) -> Malformed:
+def _not_an_object(text: str, start: int) -> Malformed:
     if start == len(text):
         return Malformed("the body is empty", place="$")
-    found = shape(read(text, start).value)
-    return Malformed(f"the body is {found}, not an object", place="$", way_out="give one request body")
+    kind = json_type_name(read(text, start).value)
+    return Malformed(f"the body is {kind}, not an object", place="$", way_out="give one request body")
 
 
-def build(text: str, found: Sequence[Member], slots: frozenset[int]) -> Frame:
+def build_frame(text: str, body_members: Sequence[Member], slots: frozenset[int]) -> Frame:
     """Build the frame of `text` with sections at the member indexes in `slots`."""
     entries, at = [], 0
-    for n, member in enumerate(found):
+    for n, member in enumerate(body_members):
         raw = None if n in slots else text[member.start : member.end]
         key, colon = text[member.key_start : member.key_end], text[member.key_end : member.start]
         entries.append(MemberText(text[at : member.key_start], key, colon, raw))

@@ -28,25 +28,25 @@ class Memo:
     """Elements by section and text. One memo serves the bodies of one recording; it never changes a result."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], tuple[int, Element]] = {}
+        self._elements: dict[tuple[str, str], tuple[int, Element]] = {}
         self._generation = 0
 
     def element(self, section: Section, raw: str, value: Json, path: str) -> Element:
         """Return the element of `section` for the text `raw` and its parsed `value`, at JSON `path`."""
         key = (section.key, raw)
-        known = self._known.get(key)
+        known = self._elements.get(key)
         if known is not None:
-            self._known[key] = (self._generation, known[1])
+            self._elements[key] = (self._generation, known[1])
             return known[1]
         made = Element(raw, section.split(value, path))
         # An unreadable block names its path, so it cannot be reused at another.
         if all(part.item.block.kind != UNREADABLE for part in made.parts):
-            self._known[key] = (self._generation, made)
+            self._elements[key] = (self._generation, made)
         return made
 
-    def forget(self) -> None:
+    def end_body(self) -> None:
         """Mark the end of a body, and drop elements that the last few bodies did not contain."""
         self._generation += 1
         if self._generation % GENERATIONS == 0:
             oldest = self._generation - GENERATIONS
-            self._known = {key: known for key, known in self._known.items() if known[0] >= oldest}
+            self._elements = {key: known for key, known in self._elements.items() if known[0] >= oldest}

@@ -82,8 +82,10 @@ def _read_long(text: str, at: int) -> Value:
         except ValueError:
             continue
     if text[at] == "{":
-        found = list(members(text, at))
-        return Value({m.key: m.value for m in found}, at, close(text, found[-1].end if found else at + 1))
+        found_members = list(members(text, at))
+        return Value(
+            {m.key: m.value for m in found_members}, at, close(text, found_members[-1].end if found_members else at + 1)
+        )
     items = list(elements(text, at))
     return Value([v.value for v in items], at, close(text, items[-1].end if items else at + 1))
 
@@ -93,10 +95,10 @@ def close(text: str, at: int) -> int:
     return skip(text, at) + 1
 
 
-def _expect(text: str, at: int, wanted: str) -> int:
+def _expect(text: str, at: int, expected: str) -> int:
     at = skip(text, at)
-    if text[at : at + 1] not in wanted or at >= len(text):
-        raise malformed(f"not JSON: expected {' or '.join(wanted)}", text, at)
+    if text[at : at + 1] not in expected or at >= len(text):
+        raise malformed(f"not JSON: expected {' or '.join(expected)}", text, at)
     return at
 
 
@@ -131,9 +133,9 @@ def elements(text: str, at: int) -> Iterator[Value]:
     if text[at : at + 1] == "]":
         return
     while True:
-        found = read(text, skip(text, at))
-        yield found
-        at = _expect(text, found.end, ",]")
+        element = read(text, skip(text, at))
+        yield element
+        at = _expect(text, element.end, ",]")
         if text[at] == "]":
             return
         at += 1

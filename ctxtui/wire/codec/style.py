@@ -76,7 +76,7 @@ class _Slow(Exception):
     """Raised inside the C encoder when it meets a `Number`."""
 
 
-def _meet(value: object) -> NoReturn:
+def _reject(value: object) -> NoReturn:
     if isinstance(value, Number):
         raise _Slow
     raise TypeError(f"{type(value).__name__} is not a JSON value")
@@ -84,7 +84,7 @@ def _meet(value: object) -> NoReturn:
 
 @lru_cache(maxsize=64)
 def _encoder(ascii_: bool, comma: str, colon: str) -> json.JSONEncoder:
-    return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_meet)
+    return json.JSONEncoder(ensure_ascii=ascii_, separators=(comma, colon), check_circular=False, default=_reject)
 
 
 def _fast(value: Json, ascii_: bool, comma: str, colon: str) -> str | None:
@@ -125,11 +125,11 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
     comma, colon, newline, indent = _layout(text, at, depth)
     if "\\u" not in text and "\\/" not in text:
         return Style(comma=comma, colon=colon, indent=indent, newline=newline)
-    found = set(_ESCAPE.findall(text))
-    codes = {int(e[1:], 16): e[1:] for e in found if len(e) == 5}
+    escapes = set(_ESCAPE.findall(text))
+    codes = {int(e[1:], 16): e[1:] for e in escapes if len(e) == 5}
     ascii_ = text.isascii() and any(code >= 0x80 for code in codes)
     upper = any(digits != digits.lower() for digits in codes.values())
-    swaps = [("/", "\\/")] if "/" in found else []
+    swaps = [("/", "\\/")] if "/" in escapes else []
     for code, digits in sorted(codes.items()):
         if not (0xD800 <= code < 0xE000 or (ascii_ and code > 0x7E)):
             plain = _SHORT.get(code) or (chr(code) if code >= 0x20 else "")

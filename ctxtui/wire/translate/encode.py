@@ -9,16 +9,16 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, MARKER_KEYS, NOT_RECORDED, TOOL, UNREADABLE, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
-from ctxtui.wire.codec.check_skeleton import fitting
+from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.frame import BOM
-from ctxtui.wire.definitions import convert
+from ctxtui.wire.definitions import convert_tool
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES, TOOLS
 from ctxtui.wire.input_items import TOOLS_ITEM
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate import anthropic, ollama_chat, openai_chat, openai_responses
-from ctxtui.wire.translate.pairing import NO_CALL, paired, without_calls
-from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, part_of, source_of, turns
+from ctxtui.wire.translate.pairing import NO_CALL, pair_calls, without_calls
+from ctxtui.wire.translate.turns import RESULT, SYSTEM, Losses, Turn, TurnPart, detect_dialect, to_part, to_turns
 
 _Write = Callable[[Sequence[TurnPart], Sequence[Turn], bool, Losses], dict[str, Json]]
 
@@ -32,39 +32,39 @@ DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 """Parameters that a dialect requires, if none are given."""
 
 
-def build(
+def build_body(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
     """Build a request body in `dialect` from `items` of any dialect; also returns what it could not express.
 
-    Blocks of the same dialect are written verbatim, others through their reading. Tool results directly follow their
-    calls; calls and results without counterpart, content that was not recorded and unreadable records are left out; each
-    such reason is a line of the second result. `params` are further top-level members. Raises `KeyError` for an unknown
-    dialect.
+    Blocks of the same dialect are written verbatim, others through their reading. Tool results directly follow
+    their calls; calls and results without counterpart, content that was not recorded and unreadable records are left
+    out; each such reason is a line of the second result. `params` are further top-level members. Raises `KeyError`
+    for an unknown dialect.
     """
     losses = Losses()
-    return _built(dialect, items, model, params or {}, losses), losses.lines()
+    return _build(dialect, items, model, params or {}, losses), losses.lines()
 
 
-def _built(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
+def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str, Json], losses: Losses) -> bytes:
     write = _WRITERS[dialect]
-    known = [item for item in items if not _missing(item, losses)]
-    same = source_of(known) == dialect
+    usable = [item for item in items if not _is_missing(item, losses)]
+    same = detect_dialect(usable) == dialect
     if not same:
-        known = _tools_in_front(known)
-    tools = [convert(i.block.value(), dialect, losses) for i in known if i.place.section == "tools"]
-    system, talk = _talk(known, same and dialect in (CHAT, RESPONSES), losses)
-    said = write(system, paired(talk, losses), same, losses)
-    _note_members(known, losses)
+        usable = _tools_in_front(usable)
+    tools = [convert_tool(i.block.value(), dialect, losses) for i in usable if i.place.section == "tools"]
+    system, conversation_turns = _split_system(usable, same and dialect in (CHAT, RESPONSES), losses)
+    conversation = write(system, pair_calls(conversation_turns, losses), same, losses)
+    _note_members(usable, losses)
     if not same:
-        _note_details(known, losses)
+        _note_details(usable, losses)
     body: dict[str, Json] = {"model": model, **DEFAULTS.get(dialect, {}), **params}
     if any(tool is not None for tool in tools):
         body["tools"] = [tool for tool in tools if tool is not None]
-    return canonical.dumps({**body, **said})
+    return canonical.dumps({**body, **conversation})
 
 
-def _missing(item: Item, losses: Losses) -> bool:
+def _is_missing(item: Item, losses: Losses) -> bool:
     if item.block.kind == NOT_RECORDED:
         losses.note("not recorded: system prompt, tools or earlier messages")
     elif item.block.kind == UNREADABLE:
@@ -74,28 +74,28 @@ def _missing(item: Item, losses: Losses) -> bool:
 
 def _tools_in_front(items: Sequence[Item]) -> list[Item]:
     """Move tools of a conversation item (Responses only) to the request's tools."""
-    kept: list[Item] = []
+    moved: list[Item] = []
     for item in items:
         if item.block.kind == TOOL and item.place.section == "messages":
-            kept.append(Item(item.block, TOOLS))
+            moved.append(Item(item.block, TOOLS))
         elif item.block.kind != HEADER or item.block.member("type") != TOOLS_ITEM:
-            kept.append(item)
-    return kept
+            moved.append(item)
+    return moved
 
 
-def _talk(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
+def _split_system(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
     """Separate system texts from turns. Leading system messages count as system prompt unless `keep` is set."""
-    system = [part_of(item.block) for item in items if item.place.section == "system"]
-    talk = turns([item for item in items if item.place.section == "messages"])
-    while talk and not keep and talk[0].role in SYSTEM:
-        system += talk.pop(0).parts
+    system = [to_part(item.block) for item in items if item.place.section == "system"]
+    conversation = to_turns([item for item in items if item.place.section == "messages"])
+    while conversation and not keep and conversation[0].role in SYSTEM:
+        system += conversation.pop(0).parts
     system = without_calls(system, losses)
-    kept = [part for part in system if part.what != RESULT]
-    losses.note(NO_CALL, len(system) - len(kept))
-    return kept, talk
+    texts = [part for part in system if part.category != RESULT]
+    losses.note(NO_CALL, len(system) - len(texts))
+    return texts, conversation
 
 
-def export(
+def export_request(
     dialect: str,
     items: Sequence[Item],
     skeleton: Skeleton | None,
@@ -110,13 +110,13 @@ def export(
     """
     if skeleton is not None and skeleton.dialect == dialect:
         body = encode(Request(tuple(items), skeleton))
-        with fitting():
+        with malformed_on_mismatch():
             canonical.loads(body.decode("utf-8", "replace").removeprefix(BOM))
         return body, []
     losses = Losses()
     if skeleton is not None:
         _note_markers(items, skeleton, losses)
-    return _built(dialect, items, model, params or {}, losses), losses.lines()
+    return _build(dialect, items, model, params or {}, losses), losses.lines()
 
 
 # Members that a fresh body has no place for, though it writes their block: reported as losses
@@ -138,8 +138,8 @@ def _note_members(items: Iterable[Item], losses: Losses) -> None:
         value = block.value() if block.kind == HEADER and place.role not in _ANSWERING else {}
         if not isinstance(value, dict):
             losses.note("heads of messages that could not be read")
-        for key, held in value.items() if isinstance(value, dict) else ():
-            if key not in _SPELLED and held is not None:
+        for key, member in value.items() if isinstance(value, dict) else ():
+            if key not in _SPELLED and member is not None:
                 losses.note(f"the member {key} of messages")
 
 

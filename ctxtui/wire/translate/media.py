@@ -13,9 +13,9 @@ def media_type(media: Media) -> str:
     """Return the MIME type of a picture or file, guessed from the start of its base64 if not given."""
     if "/" in media.media_type:
         return media.media_type
-    known = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
-    found = next((kind for head, kind in known.items() if media.data.startswith(head)), "")
-    return found or ("application/pdf" if media.data.startswith("JVBER") else _FORMATS.get(media.media_type, ""))
+    signatures = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+    guess = next((kind for head, kind in signatures.items() if media.data.startswith(head)), "")
+    return guess or ("application/pdf" if media.data.startswith("JVBER") else _FORMATS.get(media.media_type, ""))
 
 
 def caption(part: TurnPart, losses: Losses) -> str:
@@ -38,7 +38,7 @@ def for_anthropic(media: Media, losses: Losses) -> Json | None:
     return None
 
 
-def address(media: Media) -> str:
+def to_url(media: Media) -> str:
     """Return the URL of a picture: its own, or a data URL."""
     return f"data:{media_type(media) or 'image/png'};base64,{media.data}" if media.data else media.url
 
@@ -52,9 +52,9 @@ def is_image(media: Media) -> bool:
 def for_chat(media: Media, losses: Losses) -> Json | None:
     """Convert to an ``image_url`` or ``file`` part; None if neither can hold it."""
     if is_image(media):
-        return {"type": "image_url", "image_url": {"url": address(media)}}
+        return {"type": "image_url", "image_url": {"url": to_url(media)}}
     if media.data and media_type(media) == "application/pdf":
-        return {"type": "file", "file": {"filename": "document.pdf", "file_data": address(media)}}
+        return {"type": "file", "file": {"filename": "document.pdf", "file_data": to_url(media)}}
     losses.note("media that this dialect cannot hold")
     return None
 
@@ -62,8 +62,8 @@ def for_chat(media: Media, losses: Losses) -> Json | None:
 def for_responses(media: Media, losses: Losses) -> Json | None:
     """Convert to an ``input_image`` or ``input_file`` part; None if neither can hold it."""
     if is_image(media):
-        return {"type": "input_image", "image_url": address(media)}
+        return {"type": "input_image", "image_url": to_url(media)}
     if media.data and media_type(media) == "application/pdf":
-        return {"type": "input_file", "filename": "document.pdf", "file_data": address(media)}
+        return {"type": "input_file", "filename": "document.pdf", "file_data": to_url(media)}
     losses.note("media that this dialect cannot hold")
     return None

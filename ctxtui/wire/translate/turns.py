@@ -44,9 +44,9 @@ _KINDS: Final = {
 }
 NO_THINKING: Final = "thinking, which this dialect does not take back"
 _READABLE: Final = frozenset({"compaction", "compaction_summary", AGENT_ITEM})
-_WHOLE: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
+_WHOLE_ITEMS: Final = frozenset({TOOLS_ITEM, AGENT_ITEM})
 """Items of the Responses API whose blocks have no meaning apart from each other."""
-_HOMES: Final = {
+_DIALECT_KINDS: Final = {
     ANTHROPIC: frozenset("tool_use tool_result thinking redacted_thinking image document server_tool_use".split()),
     CHAT: frozenset("tool_call image_url".split()),
     RESPONSES: frozenset(
@@ -59,7 +59,7 @@ _HOMES: Final = {
 class TurnPart(NamedTuple):
     """One block of a turn: `what` is its dialect-independent class, `value` its own JSON."""
 
-    what: str
+    category: str
     kind: str
     value: Json
     reading: BlockContent
@@ -98,25 +98,25 @@ class Losses:
         return [f"{reason} ({count})" for reason, count in self._counts.items()]
 
 
-def source_of(items: Iterable[Item]) -> str:
+def detect_dialect(items: Iterable[Item]) -> str:
     """Detect the dialect that `items` were recorded in, by their kinds; "" if they are only text."""
     votes: Counter[str] = Counter()
     for block, place in items:
-        if _is_ollamas(block):
+        if _is_ollama_only(block):
             return OLLAMA
-        for name, kinds in _HOMES.items():
+        for name, kinds in _DIALECT_KINDS.items():
             votes[name] += block.kind in kinds
         if block.kind == "function_call" and b'"call_id"' not in block.body:
             votes[RESPONSES] -= 1
             votes[CHAT] += 1
         votes[CHAT] += place.role == TOOL and block.kind == HEADER
         if block.kind == "tool":
-            votes[tool_home(block.value())] += 1
+            votes[tool_dialect(block.value())] += 1
     best = votes.most_common(1)
     return best[0][0] if best and best[0][1] > 0 else ""
 
 
-def _is_ollamas(block: Block) -> bool:
+def _is_ollama_only(block: Block) -> bool:
     """Whether a block has a form only Ollama writes: arguments as an object, or bare base64 for a picture."""
     if block.kind == "tool_call" and b'"arguments":{' in block.body:
         value = block.value()
@@ -127,7 +127,7 @@ def _is_ollamas(block: Block) -> bool:
     return block.kind == "image" and block.body.startswith(b'"')
 
 
-def tool_home(value: Json) -> str:
+def tool_dialect(value: Json) -> str:
     """Return the dialect of a tool definition."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
@@ -136,65 +136,65 @@ def tool_home(value: Json) -> str:
     return RESPONSES if "parameters" in value or value.get("type") in ("function", "custom", NAMESPACE) else ANTHROPIC
 
 
-def turns(items: Sequence[Item]) -> list[Turn]:
+def to_turns(items: Sequence[Item]) -> list[Turn]:
     """Convert the messages among `items` to turns; neighbours are not merged."""
-    found: list[Turn] = []
+    turns: list[Turn] = []
     answers: Json = None
-    whole: list[Piece] = []
+    item_pieces: list[Piece] = []
     for block, place in items:
-        if whole and block.kind in MESSAGE_PARTS:
-            whole.append((block.kind, block.value()))
-            found[-1].parts[-1] = _whole(whole)
+        if item_pieces and block.kind in MESSAGE_PARTS:
+            item_pieces.append((block.kind, block.value()))
+            turns[-1].parts[-1] = _item_part(item_pieces)
             continue
-        whole = []
+        item_pieces = []
         if block.kind == HEADER:
-            head = given if isinstance(given := block.value(), dict) else {}
-            if str(head.get("type")) in _WHOLE:
-                whole = [(HEADER, head)]
-                found.append(Turn(place.role, [_whole(whole)]))
+            head = header if isinstance(header := block.value(), dict) else {}
+            if str(head.get("type")) in _WHOLE_ITEMS:
+                item_pieces = [(HEADER, head)]
+                turns.append(Turn(place.role, [_item_part(item_pieces)]))
                 continue
             answers = head if place.role in (TOOL, "function") else None
-            found.append(Turn(place.role))
+            turns.append(Turn(place.role))
             if answers is not None:
-                found[-1].parts.append(_answer(answers, []))
+                turns[-1].parts.append(_answer(answers, []))
         elif answers is not None and place.role in (TOOL, "function") and _KINDS.get(block.kind) != RESULT:
-            held = found[-1].parts[0]
-            found[-1].parts[0] = _answer(answers, [*held.value, block])
+            result = turns[-1].parts[0]
+            turns[-1].parts[0] = _answer(answers, [*result.value, block])
         else:
             answers = None
-            if not found or (found[-1].role != place.role and _KINDS.get(block.kind) in (CALL, RESULT, THINKING)):
-                found.append(Turn(place.role))
-            found[-1].parts.append(part_of(block))
-    return found
+            if not turns or (turns[-1].role != place.role and _KINDS.get(block.kind) in (CALL, RESULT, THINKING)):
+                turns.append(Turn(place.role))
+            turns[-1].parts.append(to_part(block))
+    return turns
 
 
-def _whole(pieces: Sequence[Piece]) -> TurnPart:
+def _item_part(pieces: Sequence[Piece]) -> TurnPart:
     """Join an item with all its blocks to one part."""
     value = join_item(pieces)
     inner = [read_value(kind, part) for kind, part in pieces[1:]]
     reading = BlockContent(
-        text="\n".join(one.text for one in inner if one.text),
-        hidden=sum(one.hidden for one in inner),
-        media=tuple(media for one in inner for media in one.media),
+        text="\n".join(content.text for content in inner if content.text),
+        hidden=sum(content.hidden for content in inner),
+        media=tuple(media for content in inner for media in content.media),
     )
     return TurnPart(OTHER, str(value["type"]), value, reading)
 
 
-def part_of(block: Block) -> TurnPart:
+def to_part(block: Block) -> TurnPart:
     """Convert a block to a part."""
     value = block.value()
     reading = read_value(block.kind, value)
     # Legacy function calls, and Ollama's calls without id, are paired by the function's name.
     if block.kind in ("function_call", "tool_call") and not reading.call_id:
         reading = replace(reading, call_id=reading.name)
-    what = _KINDS.get(block.kind, OTHER)
-    if what in (CALL, RESULT, MEDIA) and not isinstance(value, dict) and not reading.media:
+    category = _KINDS.get(block.kind, OTHER)
+    if category in (CALL, RESULT, MEDIA) and not isinstance(value, dict) and not reading.media:
         # A damaged record without a call, result or picture: its text is kept.
-        what = TEXT
-    return TurnPart(what, block.kind, value, reading)
+        category = TEXT
+    return TurnPart(category, block.kind, value, reading)
 
 
-def readable(part: TurnPart, losses: Losses) -> str:
+def readable_text(part: TurnPart, losses: Losses) -> str:
     """Return the text of a provider-specific block if it makes sense elsewhere; "" otherwise."""
     if part.kind not in _READABLE or not part.reading.text:
         return ""

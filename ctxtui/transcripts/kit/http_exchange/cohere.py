@@ -12,7 +12,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.fields import at, count, obj, word
 from ctxtui.wire import openai_chat
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import merge
+from ctxtui.wire.stream import merge_delta
 
 
 def usage(report: Json) -> Usage | None:
@@ -65,11 +65,11 @@ def stream(events: Iterable[Json]) -> Response:
         elif kind == "message-end":
             whole |= delta
         elif kind.startswith("content-"):
-            merge(content.setdefault(index, {}), obj(told.get("content")))
+            merge_delta(content.setdefault(index, {}), obj(told.get("content")))
         elif kind == "tool-plan-delta":
             message["tool_plan"] = word(message.get("tool_plan")) + word(told.get("tool_plan"))
         elif kind.startswith("tool-call-"):
-            merge(calls.setdefault(index, {}), obj(told.get("tool_calls")), skip=frozenset())
+            merge_delta(calls.setdefault(index, {}), obj(told.get("tool_calls")), skip=frozenset())
     message["content"] = [content[index] for index in sorted(content)]
     message["tool_calls"] = [calls[index] for index in sorted(calls)]
     return replace(answer({**whole, "message": message}), complete="finish_reason" in whole)

@@ -17,7 +17,7 @@ from ctxtui.wire import sse
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
+from ctxtui.wire.stream import error_text
 
 GOOGLE: Final = google.NAME
 CONVERSE: Final = "converse"
@@ -108,7 +108,7 @@ def response_of(dialect: str, exchange: Exchange) -> Response:
     text = body[:512].decode("utf-8", "replace")
     try:
         if sse.is_stream(text):
-            return streamed(dialect, sse.parse(body))
+            return streamed(dialect, sse.parse_stream(body))
         return _whole(dialect, exchange, value(body))
     except Malformed as error:
         return Response(complete=False, error=f"HTTP {exchange.status}" if exchange.status >= 400 else str(error))
@@ -144,7 +144,7 @@ def _refusal(body: Json) -> str:
     held = obj(body)
     said = held.get("error") or held.get("message") or held.get("detail")
     if isinstance(said, dict):
-        return error_words({"error": said})
+        return error_text({"error": said})
     return said if isinstance(said, str) else canonical.text_of(body)[:500]
 
 

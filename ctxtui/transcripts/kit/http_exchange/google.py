@@ -14,8 +14,8 @@ from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
 from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
-from ctxtui.wire.usage import beyond
+from ctxtui.wire.stream import error_text
+from ctxtui.wire.usage import extra_usage
 
 NAME: Final = "google"
 CONTEXT: Final = frozenset(
@@ -123,7 +123,7 @@ def answer(chunks: Iterable[Json]) -> Response:
         reason = word(at(first, "finishReason")) or reason
         for part in listed(at(first, "content", "parts")):
             _add(said, part)
-    error = error_words(whole) if "error" in whole else word(at(whole, "promptFeedback", "blockReason"))
+    error = error_text(whole) if "error" in whole else word(at(whole, "promptFeedback", "blockReason"))
     told = ("candidates", "usageMetadata", "modelVersion", "responseId", "error")
     return Response(
         items=tuple(spoken("model", *map(_typed, said))) if said else (),
@@ -135,7 +135,7 @@ def answer(chunks: Iterable[Json]) -> Response:
         complete=bool(reason or error),
         extra={key: item for key, item in whole.items() if key not in told}
         | _by_tools(whole)
-        | beyond(whole.get("usageMetadata")),
+        | extra_usage(whole.get("usageMetadata")),
     )
 
 
