@@ -92,7 +92,7 @@ class PromptFacts:
         """The node at which a person last spoke in the context `head` (`ROOT`: nobody has)."""
         known = self._asked
         if head not in known:
-            for node in self._tree.unknown(head, known):
+            for node in self._tree.missing_nodes(head, known):
                 known[node.id] = node.id if speaks(node) else known[node.parent]
         return known[head]
 
@@ -228,7 +228,7 @@ class PrefixKeys:
 
     def _extend(self, known: dict[int, PrefixEnd], node: int) -> PrefixEnd:
         if not self._strips or known is self._earlier:
-            missing = self._tree.unknown(node, known)
+            missing = self._tree.missing_nodes(node, known)
             return self._chained(known, known[missing[0].parent], missing)
         own, spot = list[Node](), None
         while spot is None:

@@ -71,7 +71,7 @@ def skeleton_of(tree: Tree, call: Call, head: int) -> Skeleton | None:
     stands in both has its spelling and its markers. Raises `Malformed` where it is not of the recorded blocks."""
     if call.skeleton is None or call.skeleton.dialect not in GRAMMARS or tree.holds(head, call.sent_head):
         return call.skeleton
-    if not call.edited:
+    if not call.is_edited:
         return call.skeleton
     return Request(tuple(tree.items(call.sent_head)), call.skeleton).with_items(tree.items(head)).skeleton
 
@@ -188,7 +188,7 @@ class Context:
         if spelled is None or spelled.dialect not in GRAMMARS:
             return cls(tree, end)
         request = Request((), spelled)
-        known = lifetimes(request) if call.edited or tree.holds(end, call.sent_head) else {}
+        known = lifetimes(request) if call.is_edited or tree.holds(end, call.sent_head) else {}
         return cls(tree, end, spelled.dialect, request.params, known)
 
     def __len__(self) -> int:

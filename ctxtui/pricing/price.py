@@ -124,7 +124,7 @@ def most_usd(
     """
     if cost is not None and cost.lacks:
         return None
-    if not call.answered_in_part:
+    if not call.is_partial:
         return known_usd(call, cost)
     told = call.extra.get(WINDOW)
     window = told if isinstance(told, int) else card.long_window or card.window
@@ -155,7 +155,7 @@ def known_usd(call: Call, cost: Cost | None) -> float | None:
     """What `call` counts as in USD: its list price, else what its record says, nothing where it was refused; None where
     that is not known."""
     if not call.is_reported:
-        return None if call.answered_in_part else 0.0
+        return None if call.is_partial else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
 
 

@@ -178,7 +178,7 @@ def _said(error: Any, response: Any) -> str:
     body = error.body
     if isinstance(body, dict):
         return error_text(body)
-    text = response.text if not body else body if isinstance(body, str) else canonical.text_of(body)
+    text = response.text if not body else body if isinstance(body, str) else canonical.dump_text(body)
     return " ".join(text.split())[:500] or response.reason_phrase or "no reason given"
 
 

@@ -31,7 +31,7 @@ from ctxtui.core.session import (
     TipMoved,
 )
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.core.usage import Usage, less, newest_quotas
+from ctxtui.core.usage import Usage, newest_quotas, subtract
 from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
@@ -278,7 +278,7 @@ class SessionJoin:
             if call.usage is not None and not late and _one_model(call, sum_):
                 spent = replace(call.usage, output=call.output)
                 # A transcript may have the report of an answer's beginning alone.
-                used = less(used, spent if own is None or own.usage is None else less(spent, own.usage))
+                used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))
         return used if used.input + used.output else None
 
     def _wired(self, call: Call, own: Call | None) -> Call:

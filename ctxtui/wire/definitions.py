@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, OLLAMA, RESPONSES
 from ctxtui.wire.translate.turns import Losses, tool_dialect
@@ -45,7 +45,7 @@ def parse_definition(value: Json) -> Definition | None:
 def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
     """Convert a tool's JSON to dialect `target`; None, noted in `losses`, if it cannot express the tool."""
     target = CHAT if target == OLLAMA else target
-    value = value if target == RESPONSES else tool_inside(value)
+    value = value if target == RESPONSES else unwrap_tool(value)
     if tool_dialect(value) == target:
         return value
     definition = parse_definition(value)

@@ -137,13 +137,9 @@ class _Choice:
             name = inner.get("name")
             into["name"] = name if name and name != into["name"] and not into["name"] else into["name"]
             field = "input" if inner_key == "custom" else "arguments"
-            argument_text = inner.get(field)
+            arguments = inner.get(field)
             text = (
-                argument_text
-                if isinstance(argument_text, str)
-                else ""
-                if argument_text is None
-                else canonical.text_of(argument_text)
+                "" if arguments is None else arguments if isinstance(arguments, str) else canonical.dump_text(arguments)
             )
             into[field] = into.get(field, "") + text
             merge_delta(into, inner, skip=frozenset({"name", field}))

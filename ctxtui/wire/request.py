@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ctxtui.core.answer_least import in_part
+from ctxtui.core.answer_least import mark_partial
 from ctxtui.core.block import Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
@@ -106,5 +106,5 @@ class Response(Struct, frozen=True, kw_only=True):
 
     def as_interrupted(self, error: str = "") -> Response:
         """Return this answer as an interrupted one; its usage report, if any, was made before the end."""
-        usage, extra = in_part(self.usage, self.extra, (item.block for item in self.items))
+        usage, extra = mark_partial(self.usage, self.extra, (item.block for item in self.items))
         return replace(self, complete=False, error=error or self.error, usage=usage, extra=extra)

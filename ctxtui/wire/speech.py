@@ -148,7 +148,7 @@ def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:
     if not results:
         return ()
     items = _items(dialect, _MESSAGE_FORMS[dialect].results(results))
-    images = [Attachment(block.of(_image(image))) for result in results for image in result.images]
+    images = [Attachment(block.from_part(_image(image))) for result in results for image in result.images]
     if not images or dialect not in (CHAT, OLLAMA):
         return items
     image_items = user_message(dialect, IMAGES_HEADING, images)

@@ -69,8 +69,8 @@ def error_text(value: Json) -> str:
     """Format a provider's error as one line: ``overloaded_error: Overloaded``."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
-        return error if isinstance(error, str) else canonical.text_of(error)
+        return error if isinstance(error, str) else canonical.dump_text(error)
     kind = error.get("type") or error.get("code") or ""
     message = error.get("message") or ""
-    parts = [canonical.text_of(w) if not isinstance(w, str) else w for w in (kind, message) if w]
-    return ": ".join(parts) or canonical.text_of(error)
+    parts = [canonical.dump_text(w) if not isinstance(w, str) else w for w in (kind, message) if w]
+    return ": ".join(parts) or canonical.dump_text(error)

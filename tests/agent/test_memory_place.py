@@ -109,7 +109,7 @@ def marked(talk: Conversation) -> list[str]:
 
 def thought(talk: Conversation) -> None:
     """The partner thinks and answers."""
-    thinking = block.of({"type": "thinking", "thinking": "I look", "signature": "c2lnbg=="})
+    thinking = block.from_part({"type": "thinking", "thinking": "I look", "signature": "c2lnbg=="})
     place = Place("messages", "assistant")
     parts = (block.header("assistant", {"content": "list"}), thinking, block.text("so it is"))
     talk.head = talk.tree.extend(talk.head, [Item(part, place) for part in parts])

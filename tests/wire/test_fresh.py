@@ -147,7 +147,7 @@ def test_a_part_that_is_damaged_is_said_or_named(kind: str, value: Any, role: st
     body, lost = build_body(target, items, model="m")
     assert [line.startswith(loss) for line in lost] == [True] * bool(loss), lost
     said = [read(item.block).text for item in DIALECTS[target].decode_request(body, None).items]
-    assert loss or (value if isinstance(value, str) else canonical.text_of(value)) in said
+    assert loss or (value if isinstance(value, str) else canonical.dump_text(value)) in said
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -254,7 +254,9 @@ def test_what_is_not_known_is_left_out_and_named() -> None:
         Item(block.text("hi"), Place("messages", "user", "meta")),
         Item(block.unreadable("line 3", "cut"), Place("messages", "user")),
         Item(block.header("assistant", {"id": "msg_1"}), Place("messages", "assistant")),
-        Item(block.of({"type": "tool_use", "id": "a", "name": "n", "input": {}}), Place("messages", "assistant")),
+        Item(
+            block.from_part({"type": "tool_use", "id": "a", "name": "n", "input": {}}), Place("messages", "assistant")
+        ),
     ]
     body, lost = built(items, "anthropic")
     assert body["messages"] == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
@@ -282,7 +284,7 @@ def test_export_uses_the_skeleton_of_its_own_dialect() -> None:
 def test_a_summary_in_words_crosses_dialects() -> None:
     items = [
         Item(block.header("assistant"), Place("messages", "assistant")),
-        Item(block.of({"type": "compaction", "content": "what was said"}), Place("messages", "assistant")),
+        Item(block.from_part({"type": "compaction", "content": "what was said"}), Place("messages", "assistant")),
         Item(block.header("user"), Place("messages", "user")),
         Item(block.text("go on"), Place("messages", "user")),
     ]

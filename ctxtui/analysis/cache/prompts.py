@@ -13,7 +13,7 @@ from ctxtui.cache.prefix_key import Prefixes, RequestEnds
 from ctxtui.cache.prefix_seed import Seed, seed
 from ctxtui.cache.prompt import CachedPrompt, prompt
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.call import Call, answered_from
+from ctxtui.core.call import Call, answer_start
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated
@@ -263,7 +263,7 @@ class CachePrompts:
         return True
 
     def _goes_on(self, call: Call) -> bool:
-        return answered_from(self._tree, call) == call.sent_head
+        return answer_start(self._tree, call) == call.sent_head
 
     def _seed(self, call: Call, rules: CacheRules) -> Seed:
         if call.skeleton is not None:

@@ -77,9 +77,9 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
         free = 0.0 if call.stop_reason == COUNTED else None
-        return SpendingRow(name, free, calls=call.count, partial=int(call.answered_in_part))
+        return SpendingRow(name, free, calls=call.count, partial=int(call.is_partial))
     usd = known_usd(call, cost)
-    return SpendingRow(name, usd, tokens_of(call), call.count, int(lacks_price(call, cost)), int(call.answered_in_part))
+    return SpendingRow(name, usd, tokens_of(call), call.count, int(lacks_price(call, cost)), int(call.is_partial))
 
 
 def by_category(

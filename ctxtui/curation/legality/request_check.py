@@ -113,6 +113,6 @@ def _marked(request: Request, applied: Applied) -> Request:
             continue
         edit = applied.marks.get(applied.context.position(one.node))
         if edit is not None and takes_marker(request.items[index], dialect):
-            ttl = edit.given.get("ttl")
-            changes[index] = (ttl if isinstance(ttl, str) else "") if edit.given.get("on") is not False else None
+            ttl = edit.params.get("ttl")
+            changes[index] = (ttl if isinstance(ttl, str) else "") if edit.params.get("on") is not False else None
     return with_markers(request, changes)

@@ -12,7 +12,7 @@ from ctxtui.core.call import ESTIMATED_INPUT, SUM, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
-from ctxtui.core.usage import Usage, less
+from ctxtui.core.usage import Usage, subtract
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, covered, in_all
 from ctxtui.transcripts.kit.fields import at, count, moment, money, obj, objects, one_line, shrunk, word
@@ -269,7 +269,7 @@ class CopilotTotals:
             silent = [call for call in ours if call.usage is None]
             requests = count(at(report, "requests", "count"))
             whole = self._meter(model, used, began=0 < requests < len(ours))
-            rest = less(whole, sum((call.usage for call in ours if call.usage), Usage.nothing()))
+            rest = subtract(whole, sum((call.usage for call in ours if call.usage), Usage.nothing()))
             if len(silent) == 1 and requests == len(ours) and rest.input:
                 calls[silent[0].id] = replace(silent[0], usage=rest)
                 yield CallSeen(calls[silent[0].id])

@@ -96,7 +96,7 @@ class _Agent:
         """The tools and the system prompt of the next request, where they changed."""
         front = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in tools if isinstance(tool, dict)]
         if self._system:
-            front.append(Item(blocks.of({"type": "text", "text": self._system}), Place("system")))
+            front.append(Item(blocks.from_part({"type": "text", "text": self._system}), Place("system")))
         if front != self._front:
             self._front = front
             self.dialogue.head = self._context_head()

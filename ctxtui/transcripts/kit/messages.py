@@ -53,7 +53,7 @@ def _without_index(call: Json) -> Json:
 def spoken(role: str, *parts: Json, mark: str = "") -> list[Item]:
     """The items of a message put together from content parts; a plain string is a text."""
     place = Place("messages", role, mark)
-    made = [blocks.text(part) if isinstance(part, str) else blocks.of(part) for part in parts]
+    made = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
     return [Item(blocks.header(role), place), *(Item(block, place) for block in made)]
 
 
@@ -100,7 +100,7 @@ def tool_use(id_: Json, name: Json, given: Json, **rest: Json) -> dict[str, Json
 
 def tool_result(id_: Json, content: Json, error: bool = False, **rest: Json) -> dict[str, Json]:
     """What a tool gave back: a string, or a list of content parts."""
-    said = content if isinstance(content, str | list) else canonical.text_of(content)
+    said = content if isinstance(content, str | list) else canonical.dump_text(content)
     return {"type": RESULT, "tool_use_id": id_, "content": said, **({"is_error": True} if error else {}), **rest}
 
 

@@ -30,7 +30,7 @@ def in_rate_limits(told: Json, at: float | None) -> Iterator[QuotaReport]:
     is not told of."""
     if not isinstance(told, dict) or not any(told.get(name) for name in _WINDOWS):
         return
-    raw = canonical.text_of(told)
+    raw = canonical.dump_text(told)
     for name in _WINDOWS:
         yield from _window(word(told.get("limit_id")) or CODEX, obj(told.get(name)), raw, at)
 
@@ -67,11 +67,11 @@ def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[Quot
     for (limit, minutes), told in claude.items():
         used = money(_number(told.get("utilization", "")))
         if used is not None and 0 <= used <= _MOST and minutes:
-            raw = canonical.text_of(said[CLAUDE])
+            raw = canonical.dump_text(said[CLAUDE])
             reports.append(QuotaReport(limit, minutes, used, count(_number(told.get("reset", ""))), int(at or 0), raw))
     for limit, windows in codex.items():
         for window in windows.values():
-            reports += _window(limit, window, canonical.text_of(said[CODEX]), at)
+            reports += _window(limit, window, canonical.dump_text(said[CODEX]), at)
     return reports
 
 

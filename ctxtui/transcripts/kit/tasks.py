@@ -83,4 +83,4 @@ def outcomes(record: dict[str, Json], label: str = "") -> Iterator[Outcome]:
 
 def words(value: Json) -> str:
     """A result's value verbatim."""
-    return value if isinstance(value, str) else canonical.text_of(value)
+    return value if isinstance(value, str) else canonical.dump_text(value)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
-from ctxtui.core.sequence_diff import aligned
+from ctxtui.core.sequence_diff import align as align_sequences
 from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
 from ctxtui.wire.codec.element import Odd
 from ctxtui.wire.codec.frame import Frame
@@ -213,7 +213,7 @@ def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
     """
     a, b = [_key(item) for item in old], [_key(item) for item in new]
     origins: list[int | None] = []
-    for (start, end), (first, last) in aligned(a, b):
+    for (start, end), (first, last) in align_sequences(a, b):
         if a[start:end] == b[first:last]:
             origins += range(start, end)
         else:

@@ -1,1 +1,1 @@
-"""Translate a conversation of one dialect to a request of another."""
+"""Translates a conversation of one dialect to a request of another."""

@@ -123,5 +123,5 @@ def _answer(part: TurnPart, losses: Losses) -> Json:
     return {
         "role": TOOL,
         "tool_call_id": part.id,
-        "content": text if isinstance(text, str) else canonical.text_of(text),
+        "content": text if isinstance(text, str) else canonical.dump_text(text),
     }

@@ -287,7 +287,7 @@ class BodiesReader(Reader):
         if sort_of(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
         try:
-            body = walked(canonical.text_of(value))
+            body = walked(canonical.dump_text(value))
             pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
             items = self._decoder.decode(pair).items
         except (Malformed, RecursionError):
@@ -405,4 +405,4 @@ def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
 
 
 def _text(value: Json) -> Text:
-    return walked(canonical.text_of(value))
+    return walked(canonical.dump_text(value))

@@ -162,7 +162,7 @@ class SideCalls:
     def _in_all(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
         """Calls that are not reported in full, of models of which the meter has the rest."""
         for id_, call in calls.items():
-            if call.answered_in_part and id_ not in self._late and plain(call.model) in covered:
+            if call.is_partial and id_ not in self._late and plain(call.model) in covered:
                 calls[id_] = made = replace(call, extra={**call.extra, IN_ALL: True})
                 yield CallSeen(made)
 

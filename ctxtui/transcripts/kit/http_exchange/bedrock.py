@@ -22,7 +22,7 @@ def request_items(body: dict[str, Json]) -> list[Item]:
     """The items of a request: tools, system, messages. Cache points are markers, no content."""
     tools = objects(at(body, "toolConfig", "tools"))
     made = [Item(blocks.make(TOOL, _tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
-    made += [Item(blocks.of(part), Place("system")) for part in _parts(body.get("system"))]
+    made += [Item(blocks.from_part(part), Place("system")) for part in _parts(body.get("system"))]
     for message in objects(body.get("messages")):
         made += spoken(word(message.get("role")), *_parts(message.get("content")))
     return made
@@ -48,7 +48,7 @@ def _typed(part: Json) -> Json:
         case "text":
             return messages.text(value)
         case "json":
-            return messages.text(canonical.text_of(value))
+            return messages.text(canonical.dump_text(value))
         case "toolUse":
             rest = {k: v for k, v in held.items() if k not in ("toolUseId", "name", "input")}
             return messages.tool_use(held.get("toolUseId"), held.get("name"), held.get("input"), **rest)

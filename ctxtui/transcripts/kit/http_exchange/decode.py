@@ -145,7 +145,7 @@ def _refusal(body: Json) -> str:
     said = held.get("error") or held.get("message") or held.get("detail")
     if isinstance(said, dict):
         return error_text({"error": said})
-    return said if isinstance(said, str) else canonical.text_of(body)[:500]
+    return said if isinstance(said, str) else canonical.dump_text(body)[:500]
 
 
 def _count(exchange: Exchange) -> Response:

@@ -29,7 +29,7 @@ def request_items(body: dict[str, Json]) -> list[Item]:
     made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in _tools(body)]
     system = body.get("systemInstruction", body.get("system_instruction"))
     said = system if isinstance(system, str) else obj(system).get("parts")
-    made += [Item(blocks.of(part), Place("system")) for part in parts(said)]
+    made += [Item(blocks.from_part(part), Place("system")) for part in parts(said)]
     contents = body.get("contents")
     for content in [contents] if isinstance(contents, str | dict) else listed(contents):
         made += _message(content)

@@ -49,7 +49,7 @@ class RunHash:
 
 
 def _text(value: Json) -> bytes:
-    return canonical.text_of(_sorted(value)).encode("utf-8", "ctxtui-json")
+    return canonical.dump_text(_sorted(value)).encode("utf-8", "ctxtui-json")
 
 
 def _sorted(value: Json) -> Json:
