@@ -1,7 +1,7 @@
-"""Which request goes on from which: the calls of a recording sorted into threads, whatever recorded them.
+"""Sort the calls of a recording into threads by which request continues which, for any recorder.
 
-What the client itself says comes first: the thread of a request, the answer that it follows. Without that a request
-goes on with the conversation of the same tools and system texts with which it shares the longest beginning.
+The client's own data comes first: the thread of a request, the answer that it follows. Without it, a request continues
+the conversation with the same tools and system texts that shares the longest prefix of messages.
 """
 
 from __future__ import annotations
@@ -40,9 +40,11 @@ _NOTHING: Final = ("", "", "")
 
 
 class ClientThread(Struct, frozen=True):
-    """The thread of a request as its recording names it: its id, what it is called, and the id of the thread that began
-    it. What is asked `aside` is no line of context: each request there begins anew. `may_lead`: whether it is called
-    the main thread where it has most calls."""
+    """The thread of a request as named by its recording: its id, label, and the id of the parent thread.
+
+    `aside`: side requests, each of which begins a new context. `may_lead`: may become the main thread if it has
+    most calls.
+    """
 
     name: str
     label: str = ""
@@ -75,13 +77,16 @@ class Conversation(Struct, kw_only=True, eq=False):
 
     @property
     def rank(self) -> tuple[bool, int, int]:
-        """The greatest leads."""
+        """Sort key for the main thread; the greatest leads."""
         return self.client is not None and self.client.name == self.scope, len(self.calls), -self.number
 
 
 class Conversations:
-    """The threads of one recording. `scope` names the main thread of requests that are sorted apart from others (a
-    sample, another session): the one with most calls leads, the first of equals. `calls` are all calls by id."""
+    """The threads of one recording.
+
+    `scope` names the main thread of requests that are sorted separately (a sample, another session): the
+    conversation with most calls leads, the first among equals. `calls` are all calls by id.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -102,12 +107,12 @@ class Conversations:
 
     @property
     def title(self) -> str:
-        """The first thing that a person said, in the main thread where something was said there."""
+        """The first text of a person, preferably in the main thread."""
         lead = self._leads.get(MAIN)
         return next((one.title for one in [*([lead] if lead else []), *self._all] if one.title), "")
 
     def name(self, conversation: Conversation) -> str:
-        """The id of a conversation's thread."""
+        """Return the id of a conversation's thread."""
         scope, client = conversation.scope, conversation.client
         if conversation is self._leads.get(scope):
             return scope
@@ -118,7 +123,7 @@ class Conversations:
     def take(
         self, items: Sequence[Item], answer: Sequence[Item], known: Call, conversation: Conversation
     ) -> list[Event]:
-        """The call of a request with `items` and its `answer`; `known` is what else is known of it."""
+        """Add the call of a request with `items` and its `answer`; `known` holds its other fields."""
         head = self._tree.extend(ROOT, items)
         sent, after = known.sent_head or head, self._tree.extend(head, answer)
         return self.add(conversation, replace(known, raw_head=head, sent_head=sent, response_head=after))
@@ -126,8 +131,10 @@ class Conversations:
     def find(
         self, items: Sequence[Item], after: str = "", client: ClientThread | None = None, scope: str = MAIN
     ) -> Conversation:
-        """The conversation that a request with `items` goes on with; a new one where it continues none. `after` is the
-        id of the answer that the request says it follows ("": none)."""
+        """Find the conversation that a request with `items` continues, or start a new one.
+
+        `after` is the id of the answer that the request says it follows ("": none).
+        """
         front, said = _digests(items)
         found = self._homes.get(after)
         if found is None and client is not None:
@@ -157,15 +164,17 @@ class Conversations:
         return made
 
     def _rank(self, one: Conversation) -> None:
-        """Whether a conversation leads its scope by now: as its client says, else with most calls."""
+        """Make a conversation the leader of its scope if it ranks highest: named so by the client, else most calls."""
         if one.may_lead and one.rank >= self._best.setdefault(one.scope, one).rank:
             self._best[one.scope] = one
 
     def _sharing(
         self, alike: Sequence[Conversation], items: Sequence[Item], front: tuple[str, ...], said: Sequence[str]
     ) -> Conversation | None:
-        """The one of `alike`, which begin with the same message, that a request shares most with: all before the
-        messages, else most of them, or all of them with the answer that came to them."""
+        """Find the conversation, of those with the same first message, that shares most with a request.
+
+        It must share everything before the messages, else most messages, or all messages and the answer to them.
+        """
         best, most = None, (-1, False)
         for one in alike:
             shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.said, said, strict=False)))
@@ -176,7 +185,7 @@ class Conversations:
         return best
 
     def _last_answer(self, conversation: Conversation) -> list[Block]:
-        """The blocks of a conversation's last answer."""
+        """List the blocks of a conversation's last answer."""
         if not conversation.calls:
             return []
         last, tree = self.calls[conversation.calls[-1]], self._tree
@@ -186,15 +195,17 @@ class Conversations:
         return [tree[node].block for node in nodes if tree[node].block.kind != HEADER]
 
     def _answered(self, one: Conversation, items: Sequence[Item], said: Sequence[str], shared: int) -> bool:
-        """Whether a request has all messages of the last one and then what was answered to them, however spelled."""
+        """Whether a request contains all messages of the last one and then its answer, in any spelling."""
         if shared < len(one.said) or len(said) == shared:
             return False
         next_ = next(item.block for item in items if item.block.digest == said[shared])
         return _text(next_) in {_text(block) for block in self._last_answer(one)} - {_NOTHING}
 
     def _caller(self, items: Sequence[Item], scope: str) -> Conversation | None:
-        """The conversation whose last answer made a tool call that stands in a request, by the provider's id of it: its
-        first message may have become another one since (its images were taken out)."""
+        """Find the conversation whose last answer made a tool call in this request, by the provider's id of the call.
+
+        Its first message may have changed since (its images were removed).
+        """
         ids = {id_ for item in items if (id_ := _call_id(item.block))}
         for one in reversed(self._scopes.get(scope, ())) if ids else ():
             if one.client is None and not ids.isdisjoint(map(_call_id, self._last_answer(one))):
@@ -202,9 +213,11 @@ class Conversations:
         return None
 
     def _summed_up(self, items: Sequence[Item], front: tuple[str, ...]) -> Conversation | None:
-        """The conversation of the call before, where the client made the model use a certain tool and a request begins
-        with words of that tool's arguments, under the same front or without the tools that were there for that: so an
-        agent puts a summary in its history's place."""
+        """Find the conversation that a request continues after a compaction by the client.
+
+        The previous call forced a certain tool, and the request begins with text from that tool's arguments, under
+        the same front or without the tools added for it: agents replace their history with a summary in this way.
+        """
         asked = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
         if self.last is None or asked is None or not front or not set(front) <= set(self.last[0].front):
             return None
@@ -216,7 +229,7 @@ class Conversations:
         return one
 
     def add(self, conversation: Conversation, call: Call) -> list[Event]:
-        """A call of `conversation`; told once, however often it is recorded."""
+        """Add a call to `conversation`; emitted once, however often it is recorded."""
         call = self._with_id(conversation, call)
         if call.id in self.calls:
             return []
@@ -237,8 +250,10 @@ class Conversations:
         return [*news, CallSeen(call), TipMoved(call.thread, conversation.tip)]
 
     def _with_id(self, conversation: Conversation, call: Call) -> Call:
-        """`call` under an id of its own: stand-ins for a provider answer every request with one id, and what only
-        repeats a call is the same request."""
+        """Give `call` a unique id, unless it repeats the call that has its id.
+
+        Mock providers answer every request with one id.
+        """
         wanted = call.id or self._made_id(call)
         id_, number = wanted, 1
         while (known := self.calls.get(id_)) is not None:
@@ -251,11 +266,11 @@ class Conversations:
         return replace(call, id=id_)
 
     def _asked(self, call: Call) -> int:
-        """Where the messages end that `call` was asked; `ROOT` where they are not recorded."""
+        """Node at which the messages of the request end; `ROOT` if they are not recorded."""
         return call.raw_head if self._tree[call.raw_head].place.section == "messages" else ROOT
 
     def _made_id(self, call: Call) -> str:
-        """An id made of what is known of a call that has none, so that it has one id in two files."""
+        """Derive an id from the content of a call that has none, so that it has the same id in two files."""
         used = call.usage
         figures: list[Json] = [used.fresh, used.cache_read, used.cache_write, used.output] if used else []
         blocks: list[Json] = [i.block.digest for i in self._tree.items(call.response_head) if i.block.kind != HEADER]
@@ -263,7 +278,7 @@ class Conversations:
         return "call-" + canonical.digest(canonical.dumps(evidence))[:16]
 
     def update(self, conversation: Conversation, call: Call) -> list[Event]:
-        """A fuller version of a call that was told before."""
+        """Replace a call with a more complete version."""
         call = replace(call, thread=self.name(conversation), epoch=self.calls[call.id].epoch)
         if self.calls[call.id] == call:
             return []
@@ -278,18 +293,18 @@ class Conversations:
         return [event for one in self._all if one.announced is not None for event in self._announce(one)]
 
     def events(self) -> Iterator[Event]:
-        """Everything as it is by now."""
+        """Yield events for the current state of all conversations."""
         self.settle()
         yield from (one.announced for one in self._all if one.announced is not None)
         yield from map(CallSeen, self.calls.values())
         yield from self.tips()
 
     def tips(self) -> Iterator[TipMoved]:
-        """Where each thread's record ends."""
+        """Yield the tip of each thread."""
         return (TipMoved(self.name(one), one.tip) for one in self._all if one.calls)
 
     def _announce(self, one: Conversation) -> list[Event]:
-        """What is news of a conversation's thread; under another name its calls are told again."""
+        """Emit changes of a conversation's thread; after a rename, its calls are emitted again."""
         name, client = self.name(one), one.client or ClientThread("")
         label = client.label or ("" if name == one.scope else one.title[:LABEL])
         outer = self._named.get(client.parent)
@@ -305,7 +320,9 @@ class Conversations:
         return [seen, *(CallSeen(self.calls[id_]) for id_ in one.calls), TipMoved(name, one.tip)]
 
     def _resent(self, before: Call, call: Call) -> list[Event]:
-        """The call before, with its answer where the client sent it back: the context then runs through it."""
+        """Move the previous call's answer to the nodes at which the client sent it back, so that the context includes
+        it.
+        """
         tree = self._tree
         if tree.holds(call.raw_head, before.response_head) or not tree.holds(call.raw_head, before.raw_head):
             return []
@@ -318,8 +335,10 @@ class Conversations:
 
 
 def _digests(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
-    """The digests of a request's tools and system texts, and those of its messages from the first that its client did
-    not write for itself. Headers do not count: clients spell one message now as string, now as list (facts §12)."""
+    """Digest a request's tools and system texts, and its messages from the first that the client did not insert.
+
+    Headers do not count: clients spell one message now as string, now as list (facts §12).
+    """
     front = [item.block.digest for item in items if item.place.section != "messages"]
     talk = [item for item in items if item.place.section == "messages" and item.block.kind != HEADER]
     lead = list(takewhile(lambda item: item.place.role in _SYSTEM, talk))
@@ -328,32 +347,32 @@ def _digests(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _by_client(item: Item) -> bool:
-    """Whether a client wrote a text for itself in a person's place."""
+    """Whether the client inserted this text in a user message."""
     return item.place.role == "user" and CLIENT_TEXT.match(read(item.block).text) is not None
 
 
 def _title(items: Sequence[Item]) -> str:
-    """The first thing that a person says in a request."""
+    """First text of a person in a request."""
     asked = [i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER]
     texts = (one_line(read(item.block).text) for item in [*dropwhile(_by_client, asked), *asked[:1]])
     return next(filter(None, texts), "")
 
 
 def _call_id(block: Block) -> str:
-    """The provider's id of the tool call that a block is; "" where it is none."""
+    """The provider's id if the block is a tool call, else ""."""
     if block.kind == HEADER or (part := to_part(block)).category != CALL:
         return ""
     return part.id if len(part.id) >= _PROVIDER_ID else ""
 
 
 def _forced(call: Call) -> bool:
-    """Whether the client made the model use a certain tool."""
+    """Whether the client forced the model to use a certain tool."""
     choice = Request((), call.skeleton).params.get("tool_choice") if call.skeleton is not None else None
     return isinstance(choice, dict) and choice.get("type") in ("tool", "function")
 
 
 def _arguments(block: Block) -> Iterator[str]:
-    """The longer texts among the arguments of the tool call that a block is."""
+    """Yield the longer texts in the arguments of a tool call."""
     if to_part(block).category != CALL:
         return
     waiting: list[Json] = [arguments_value(read(block))]
@@ -365,7 +384,7 @@ def _arguments(block: Block) -> Iterator[str]:
 
 
 def _text(block: Block) -> tuple[str, str, str]:
-    """What a block says, apart from ids and whatever else a dialect writes beside it."""
+    """Content of a block without ids and other dialect-specific members."""
     content = read(block)
     return content.text, content.name, content.arguments
 

@@ -1,4 +1,4 @@
-"""What recordings say of quotas: Codex's ``rate_limits``, and headers of a provider's answers (facts §13)."""
+"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of a provider's answers (facts §13)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ _MOST: Final = 100.0
 
 
 def in_rate_limits(told: Json, at: float | None) -> Iterator[QuotaReport]:
-    """The reports of a ``rate_limits`` object that was written down `at` (Unix seconds). A window that it does not name
-    is not told of."""
+    """Yield the reports of a ``rate_limits`` object recorded `at` (Unix seconds), for the windows that it names."""
     if not isinstance(told, dict) or not any(told.get(name) for name in _WINDOWS):
         return
     raw = canonical.dump_text(told)
@@ -48,7 +47,7 @@ def _window(limit: str, told: dict[str, Json], raw: str, at: float | None) -> It
 
 
 def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[QuotaReport]:
-    """The reports in the headers of an answer that began `at` (Unix seconds)."""
+    """List the reports in the headers of an answer that began `at` (Unix seconds)."""
     claude: dict[tuple[str, int], dict[str, str]] = {}
     codex: dict[str, dict[str, dict[str, Json]]] = {}
     said: dict[str, dict[str, Json]] = {CLAUDE: {}, CODEX: {}}
@@ -76,7 +75,7 @@ def in_headers(fields: Iterable[tuple[str, str]], at: float | None) -> list[Quot
 
 
 def _number(text: str) -> Json:
-    """A header's figure; None where it is none."""
+    """Parse a header's figure; None if it is not a number."""
     try:
         found = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Readers of JSON lines, record by record, of rows of databases, and of formats that are one value, read at the end."""
+"""Readers for JSON lines, database rows, and formats that are parsed as one value at the end."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ONCE = Skipped | Happened | Outcome
 
 
 class Taker(Protocol):
-    """Takes the records of one format, in order."""
+    """Handles the records of one format, in order."""
 
     def record(self, value: dict[str, Json], found: FoundObject) -> Iterable[Event]:
-        """The events of one record; `found` tells where it stands."""
+        """Return the events of one record; `found` is its position in the file."""
 
     def standing(self) -> Iterable[Event]:
-        """How things stand after the records so far: description, tips. Events that replace earlier ones only."""
+        """Return events that describe the current state (description, tips). They overwrite earlier ones."""
 
 
 class LinesReader(Reader):
@@ -71,7 +71,7 @@ class LinesReader(Reader):
 
 
 def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]:
-    """The `open` of a format of JSON lines."""
+    """Make the `open` of a format of JSON lines."""
     return lambda tree: LinesReader(make(tree))
 
 
@@ -83,7 +83,7 @@ Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
 
 
 class WholeReader(Reader):
-    """Keeps the bytes of a file and reads them when told that there are no more for now."""
+    """Collects the bytes of a file and parses them on `settle`."""
 
     def __init__(self, tree: Tree, parse: Parse) -> None:
         self._tree = tree
@@ -115,12 +115,12 @@ class WholeReader(Reader):
 
 
 def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:
-    """The `open` of a format that is one text."""
+    """Make the `open` of a format that is one text."""
     return lambda tree: WholeReader(tree, parse)
 
 
 def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
-    """The `open` of a format that is one JSON value."""
+    """Make the `open` of a format that is one JSON value."""
 
     def parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
         value, tail = value_of(data)
@@ -130,7 +130,7 @@ def json_reader(take: Take) -> Callable[[Tree], WholeReader]:
 
 
 def value_of(data: bytes) -> tuple[Json, Skipped | None]:
-    """The JSON value in `data`, and where it breaks off: a cut file gives what was whole before the cut."""
+    """Parse the JSON value in `data`; also returns the error. A cut file gives everything before the cut."""
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     start = spans.skip(text, 0)
     if start == len(text):
@@ -176,7 +176,7 @@ LOGS: Final = "logs of requests"
 
 
 def tables_in(head: bytes) -> frozenset[str]:
-    """The tables that a file of rows says it has; empty for any other file."""
+    """List the tables that a file of rows declares; empty for any other file."""
     if HEAD.encode() not in head[:200]:
         return frozenset()
     first = next(iter(file_head.values(head)), None)
@@ -184,7 +184,7 @@ def tables_in(head: bytes) -> frozenset[str]:
 
 
 def decoded(value: Json) -> Json:
-    """A column that holds JSON as text; the text itself where it is none."""
+    """Decode a column that holds JSON as text; other text is returned as is."""
     if not isinstance(value, str):
         return value
     try:
@@ -194,7 +194,7 @@ def decoded(value: Json) -> Json:
 
 
 class _Rows:
-    """Gathers rows; what they come to is told when no more come for now."""
+    """Collects rows; the events of all rows are returned on `settle`."""
 
     def __init__(self, tree: Tree, told: Callable[[Tables, Tree], Iterator[Event]]) -> None:
         self._tree, self._told = tree, told
@@ -210,5 +210,5 @@ class _Rows:
 
 
 def rows_reader(told: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
-    """The `open` of a format of rows; `told` gives its events, which must be the same for the same rows."""
+    """Make the `open` of a format of rows; `told` returns its events and must be deterministic."""
     return lambda tree: LinesReader(_Rows(tree, told))

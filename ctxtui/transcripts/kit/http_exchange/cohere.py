@@ -1,4 +1,4 @@
-"""Cohere's v2 chat: its requests are Chat's, its answers and streams its own."""
+"""Cohere's v2 chat: requests as in OpenAI Chat, answers and streams of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from ctxtui.wire.stream import merge_delta
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer: ``tokens`` is what the model read, cached ones included; ``billed_units`` less."""
+    """Convert the usage of one answer: ``tokens`` is all that the model read, cached included; ``billed_units`` is
+    less.
+    """
     tokens = obj(at(report, "tokens"))
     if not tokens:
         return None
@@ -30,7 +32,7 @@ def usage(report: Json) -> Usage | None:
 
 
 def answer(body: dict[str, Json]) -> Response:
-    """The answer that `body` is; an error's words stand under ``message``."""
+    """Decode an answer; an error's text is under ``message``."""
     message = body.get("message")
     if not isinstance(message, dict):
         return Response(error=word(message) or word(body.get("error")), extra=body)
@@ -51,7 +53,7 @@ def answer(body: dict[str, Json]) -> Response:
 
 
 def stream(events: Iterable[Json]) -> Response:
-    """The answer that a stream's events make together."""
+    """Assemble the answer of a stream's events."""
     message: dict[str, Json] = {"role": "assistant"}
     content: dict[int, dict[str, Json]] = {}
     calls: dict[int, dict[str, Json]] = {}
