@@ -36,14 +36,13 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
 UNANSWERED: Final = "unanswered"
-"""What happened where a request was made and no answer names it: it failed or was interrupted, the record does not
-say which."""
+"""Happening of a request without an answer: it failed or was interrupted, which is not recorded."""
 UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCKS: Final = 1.0
-"""Seconds by which the client's times of a call may lie beside ours: both clocks are of one machine."""
+"""Seconds by which the client's times of a call may differ from ctxtui's; both use one machine's clock."""
 _TELLING: Final = 40
-"""Characters from which a part of an answer tells it from others: a heading in an answer cuts it in aider's chat
-history, which marks what a person typed the same way."""
+"""Minimum characters for a part of an answer to identify it. aider's chat history cuts answers at headings, since it
+marks a person's input the same way."""
 
 
 def aside(thread: str) -> str:
@@ -56,7 +55,7 @@ def with_exchange(own: Call, sent: Call) -> Call:
 
     Thread, epoch, id and position in the file are the transcript's.
     """
-    # Where the user answered in the model's place, nobody made the report that the client wrote down.
+    # If the user answered in place of the model, the report that the client recorded is not a provider's.
     report = sent if sent.usage is not None or sent.error or EDITS in sent.extra else own
     timed = sent if sent.started is not None else own
     body = sent if sent.raw_head != ROOT else own
@@ -94,7 +93,7 @@ class CallPairs(Struct):
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)
     doubtful: int = 0
-    """Calls of the transcript that may be on the wire's record, too, under an id that nothing tells."""
+    """Calls of the transcript that may also be in the wire's record, under an unknown id."""
 
     def add(self, own: Call, wire: Call) -> None:
         """Pair two records of one call."""
@@ -201,9 +200,9 @@ class SessionJoin:
         self._leads, self._union = leads, union
         self._grafts = _Grafts(wire.tree, own.tree)
         self._made: dict[str, tuple[Call, Call | None, Call]] = {}
-        """Exchange -> what it was made of, and what was made."""
+        """Exchange id -> its source calls (wire, transcript) and the merged call."""
         self._alone: dict[str, tuple[Call, Call]] = {}
-        """Call that the transcript alone has -> what it was made of, and what was made."""
+        """Id of a call only in the transcript -> its source call and the mapped call."""
 
     def joined(self) -> Session:
         """Join both sessions in their current state."""
@@ -284,7 +283,7 @@ class SessionJoin:
             late = sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCKS
             if call.usage is not None and not late and _one_model(call, sum_):
                 spent = replace(call.usage, output=call.output)
-                # A transcript may have the report of an answer's beginning alone.
+                # A transcript may have only the report from the beginning of an answer.
                 used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))
         return used if used.input + used.output else None
 
@@ -358,7 +357,7 @@ class SessionJoin:
         spoken = self.wire.order.get(wire.id, ())
         answered = self.wire.calls[spoken[-1]].response_head if spoken else ROOT
         if wire.tip not in (ROOT, answered):
-            return self._grafts.marked(wire.tip)  # a request that waits
+            return self._grafts.marked(wire.tip)  # a pending request
         if last is None or last.id not in self.wire.calls or last.id in pairs.own:
             grown = self._grafts.grown(own.tip)
             if last is None or found.tree.holds(grown, last.response_head):
@@ -377,7 +376,7 @@ class _Grafts:
         self._tree, self._own = tree, own
         self._paths = tree.running(), own.running()
         self.ends: dict[int, int] = {}
-        """Where an answer ends in the transcript's contexts -> where it ends in what went over the wire."""
+        """End of an answer in the transcript's tree -> its end in the wire's tree."""
         self._grown: dict[int, int] = {}
         self._marked: dict[int, int] = {}
         self._marks: dict[str, str] = {}
@@ -493,7 +492,7 @@ def changes(old: Session, new: Session) -> list[Event]:
         known = old.calls.get(id_)
         if known is not call and known != call:
             events.append(CallSeen(call))
-    # A sum of which nothing is left.
+    # A sum that is used up.
     gone = (call for id_, call in old.calls.items() if id_ not in new.calls and call.usage != Usage())
     events += (CallSeen(replace(call, usage=Usage())) for call in gone)
     for id_, thread in new.threads.items():

@@ -11,7 +11,7 @@ from ctxtui.wire.usage import other_passes, pass_id
 
 LABEL = "passes of other models"
 _TERMS = ("service_tier", "inference_geo", COPIED_BY)
-"""What of `Call.extra` holds for every pass of an answer."""
+"""Keys of `Call.extra` that apply to every pass of an answer."""
 
 
 def with_passes(events: list[Event]) -> list[Event]:

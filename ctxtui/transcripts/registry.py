@@ -41,10 +41,10 @@ class Format(Struct, frozen=True):
 
 
 Further = Callable[[], Iterable[Format]]
-"""Gives formats that others wrote."""
+"""Returns the formats of plugins."""
 
 SURE: Final = 0.99
-"""A sniff of at least this much settles it: no later format is asked, nor its module imported."""
+"""A sniff score that ends detection: no later format is tried, nor its module imported."""
 
 
 def lazy(module: str, name: str, *first: str) -> Callable[..., Any]:
@@ -61,7 +61,7 @@ def _opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
     made = lazy(module, name, *first)
 
     def open_(tree: Tree) -> Reader:
-        # Imported here, as formats are: nothing of it is needed to tell them apart.
+        # Imported late, as formats are: detection does not need it.
         from ctxtui.transcripts.passes import with_passes
 
         return ChangedReader(made(tree), with_passes)
@@ -227,7 +227,7 @@ def _content_kind(head: bytes) -> str:
         if head.startswith(magic):
             return words
     found = file_head.values(head, limit=20)
-    # A bare word or number parses as JSON too, and tells nothing.
+    # A bare word or number parses as JSON too, but identifies nothing.
     found = [value for value in found if isinstance(value, dict | list)]
     if found and head.lstrip(b"\xef\xbb\xbf \t\r\n\0")[:1] in (b"{", b"["):
         return _json_kind(found)

@@ -32,7 +32,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
         ResumeTarget("pi", "pi", lazy("pi.resume", "resume"), "pi --session {file}", beside=False),
     )
 }
-"""By the name of the form."""
+"""Resume targets by form name."""
 
 
 def translation_of(form: str) -> Translation:

@@ -28,12 +28,12 @@ def seconds(timestamp: str | float | None) -> float | None:
     return _shown(timestamp / 1000 if timestamp > 1e11 else float(timestamp))
 
 
-# The records of a message carry one time, and each time is asked for more than once.
+# The records of a message share one timestamp, which is parsed several times.
 @lru_cache(maxsize=64)
 def _of_text(timestamp: str) -> float | None:
     try:
         moment = datetime.fromisoformat(timestamp)
-        # Without a zone it would be read in this machine's own.
+        # Without a zone it would be read as local time.
         return _shown((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError):
         return None
@@ -128,7 +128,7 @@ def _float(value: int | float | Number) -> float:
 
 
 TITLE_LENGTH: Final = 200
-"""Characters that a title has at most."""
+"""Maximum characters of a title."""
 
 _SURROGATE: Final = "[\ud800-\udfff]"
 

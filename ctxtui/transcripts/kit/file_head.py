@@ -11,11 +11,11 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 HEAD_BYTES: Final = 65536
-"""How much of a file a sniffer looks at."""
+"""Bytes of a file that sniffers read."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
 _HALF: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9A-Fa-f]{0,3})?$")
-"""An escape that is cut."""
+"""A cut escape."""
 _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
@@ -35,7 +35,7 @@ def values(head: bytes, limit: int = 50) -> list[Json]:
 
 @lru_cache(maxsize=4)
 def _values(head: bytes, limit: int) -> tuple[Json, ...]:
-    # Every format's sniffer looks at the same head.
+    # The sniffers of all formats read the same head.
     return tuple(_found(head, limit))
 
 
@@ -111,7 +111,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _cut(text: str, at: int) -> bool:
-    # Only a container can be cut in a way worth mending; a container left open runs to the end of the text.
+    # Only a cut container is worth repairing; an unclosed container runs to the end of the text.
     if text[at] not in "{[":
         return False
     depth = 0

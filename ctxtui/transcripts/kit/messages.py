@@ -25,12 +25,12 @@ _SENT: Final = (
     "role", "content", "name", "reasoning_content", "reasoning", "refusal", "audio", "thinking_blocks", "tool_calls",
     "function_call", "tool_call_id",
 )  # fmt: skip
-# LiteLLM keeps Anthropic's thinking beside its own spelling of it.
+# LiteLLM keeps Anthropic's thinking next to its own form of it.
 _SHAPE: Final = Shape((BlockField("thinking_blocks", "thinking", LIST, first=True), *CHAT_SHAPE.fields))
 _ANSWERING: Final = frozenset({"assistant", "model"})
 
 Known = Callable[[dict[str, Json]], Call | None]
-"""What a message's record says of the call that made it; None for a message that no call made (a demonstration)."""
+"""Returns the recorded fields of the call that generated a message; None if no call did (a demonstration)."""
 
 
 def items(message: dict[str, Json], path: str = "$") -> list[Item]:

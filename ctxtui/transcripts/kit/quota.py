@@ -16,13 +16,13 @@ CLAUDE: Final = "claude"
 _WINDOWS: Final = ("primary", "secondary")
 _MINUTES: Final = {"m": 1, "h": 60, "d": 1440}
 _CLAUDE: Final = re.compile(r"anthropic-ratelimit-unified-(\d{1,4})([mhd])(?:_([a-z0-9_]+))?-(utilization|reset)")
-"""A share of 1 and Unix seconds; a window that is one model's own has its name behind its length."""
+"""Values are a share of 1 and Unix seconds; a window of one model has the model's name after its length."""
 _CODEX: Final = re.compile(
     r"x-codex-(?:([a-z0-9-]+)-)?(primary|secondary)-(used-percent|window-minutes|reset-at|reset-after-seconds)"
 )
 _MEMBERS: Final = {"used-percent": "used_percent", "window-minutes": "window_minutes", "reset-at": "resets_at"}
 _MOST: Final = 100.0
-"""Times the whole of a window: more is no share."""
+"""Maximum share of a window, as a multiple of the window; larger values are not shares."""
 
 
 def in_rate_limits(told: Json, at: float | None) -> Iterator[QuotaReport]:
@@ -40,7 +40,7 @@ def _window(limit: str, told: dict[str, Json], raw: str, at: float | None) -> It
         return
     resets = count(told.get("resets_at"))
     if not resets and at is not None:
-        # Versions of 2025 counted from the moment of the report.
+        # Versions of 2025 gave seconds from the time of the report.
         after = count(told.get("resets_in_seconds"))
         resets = int(at) + after if after else 0
     yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)

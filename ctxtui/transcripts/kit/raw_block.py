@@ -20,7 +20,7 @@ def of_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Bl
     `clean` as returned by `records.tidy`, `unmarked` if it is known to have no cache breakpoints. Equal to
     ``block.from_part(canonical.loads(raw), kind)``, except that a kind with one of ctxtui's own names gets a suffix.
     """
-    # A session has a dozen kinds and thousands of blocks: each kind is one string.
+    # A session has a dozen kinds and thousands of blocks: interning keeps one string per kind.
     kind = intern(kind_of({"type": kind}, "text") if kind in _OURS else kind)
     if clean and (unmarked or (raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0)):
         return Block(canonical.digest(raw), kind, raw)

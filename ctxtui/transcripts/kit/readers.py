@@ -17,7 +17,7 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.codec import spans
 
 _ONCE = Skipped | Happened | Outcome
-"""Events that are not replaced by a later one of the same id: told once, however often the file is read."""
+"""Events that a later one does not replace, so they are emitted once, however often the file is read."""
 
 
 class Taker(Protocol):
@@ -54,7 +54,7 @@ class LinesReader(Reader):
             events += self._events(piece)
         standing = list(self._taker.standing())
         if standing != self._told:
-            # What a later event of the same id does not replace is told once.
+            # Events that later ones do not replace are emitted once.
             events += [e for e in standing if not isinstance(e, _ONCE) or e not in self._told]
             self._told = standing
         return events
@@ -76,10 +76,10 @@ def lines_reader(make: Callable[[Tree], Taker]) -> Callable[[Tree], LinesReader]
 
 
 Take = Callable[[Json, Tree], Iterable[Event]]
-"""The events of a format's JSON value, with nodes made in the tree."""
+"""Returns the events of a format's JSON value, adding its nodes to the tree."""
 
 Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
-"""The events of a whole file, and what is incomplete at its end."""
+"""Returns the events of a whole file, and the incomplete record at its end."""
 
 
 class WholeReader(Reader):
@@ -168,11 +168,11 @@ def _broken_at(text: str, start: int) -> int:
 Row = dict[str, Json]
 Tables = dict[str, list[Row]]
 HEAD: Final = "rows_of"
-"""The member of the first line of a database: its tables. Each further line is ``{"table": ..., "row": {...}}``."""
+"""Member of a database's first line that lists its tables. Further lines are ``{"table": ..., "row": {...}}``."""
 JOB: Final = "files of a job folder"
-"""What a list of the numbered files of a job begins with: the edge makes one of a folder."""
+"""First entry of the list that the IO layer makes of a job folder's numbered files."""
 LOGS: Final = "logs of requests"
-"""What a list of logs begins with: the edge makes one of a folder."""
+"""First entry of the list that the IO layer makes of a folder of logs."""
 
 
 def tables_in(head: bytes) -> frozenset[str]:

@@ -66,14 +66,14 @@ class LineBuffer:
 
 
 BLANK: Final = b" \t\r\n\0"
-"""Bytes that may stand around a record: white space, and the NULs that a crash leaves in a file."""
+"""Bytes allowed around a record: white space, and the NULs that a crash leaves in a file."""
 BOM: Final = b"\xef\xbb\xbf"
 
 _SPACE: Final = " \t\r\n\0"
 _ESCAPE: Final = re.compile(r'\\(u[0-9a-fA-F]{4}|["\\/bfnrt])|\\', re.DOTALL)
-# Any escape but those that minified JSON needs: each of these characters has a shorter spelling.
+# Any escape that minified JSON does not need: each of these characters has a shorter spelling.
 _ODD_ESCAPE: Final = re.compile(rb"\\/|\\u(?!00(?:0[0-7bef]|1[0-9a-f]))")
-# How the records of the clients begin; a torn write can leave one of them in the middle of a line.
+# Start of the clients' records; a torn write can leave one in the middle of a line.
 _BEGIN: Final = re.compile(r'\{"(?:type|parentUuid|timestamp|sessionId|uuid)":')
 _TRIES: Final = 20
 _KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
@@ -134,7 +134,7 @@ def read_line(line: TextLine) -> Iterator[Piece]:
         yield Skipped(number, f"{_nuls(text)} passed over")
     else:
         first, *more = _records(number, start, bare)
-        # One line is told once, whatever is wrong with it.
+        # Report each line once, whatever is wrong with it.
         if isinstance(first, Broken):
             yield replace(first, reason=f"{first.reason}; {_nuls(text)} in the line")
         elif around := _nuls(text.replace(bare, b"", 1)):
@@ -250,7 +250,7 @@ def _value(number: int, start: int, text: str, note: str) -> Iterator[FoundObjec
             note = f"invalid UTF-8 at byte {start + error.start:,}, read as U+FFFD"
             raw = raw.decode("utf-8", "replace").encode()
         clean = False
-        # Lone surrogates and raw control characters are read by the lenient decoder only.
+        # Only the lenient decoder reads lone surrogates and raw control characters.
         with suppress(msgspec.DecodeError, RecursionError):
             raw, clean = tidy(raw)
         yield FoundObject(number, start, end, raw, clean, note)
@@ -345,7 +345,7 @@ class RecordStream:
         elif self._in_list() or not line.data.startswith(b'{"') or depth(line.data):
             yield from self._more(line)
         else:
-            # A whole record at the margin: what was open before it never got its end.
+            # A complete record at the margin: the value open before it never ended.
             yield self._abandon()
             yield from read_line(line)
 
@@ -355,7 +355,7 @@ class RecordStream:
     def _more(self, line: TextLine) -> Iterator[Piece]:
         self._open.append(line)
         self._depth += depth(line.data)
-        # A pretty-printed value ends in a line that closes its bracket.
+        # A pretty-printed value ends with a line that closes its bracket.
         if self._depth <= 0:
             yield from read_line(self._joined())
 

@@ -26,7 +26,7 @@ UNANSWERED: Final = "what a person said after the last answer: the tool asks for
 MOVED: Final = "a text put into a message stands behind it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
-"""Lines that name what a file does not carry."""
+"""Messages for content that a file cannot carry."""
 
 Body = dict[str, Any]
 
@@ -333,7 +333,7 @@ def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
                 parts += [text[done : member.start], new.decode("utf-8", "surrogateescape")]
                 done = member.end
             elif last == opens:
-                # The first member goes with the comma behind it.
+                # The first member is removed with the comma after it.
                 behind = spans.skip(text, member.end)
                 parts.append(text[done:opens])
                 done = last = opens = behind + (text[behind : behind + 1] == ",")

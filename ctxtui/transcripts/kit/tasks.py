@@ -36,7 +36,7 @@ def tasks_of(source: str) -> Take:
             if not isinstance(task, dict):
                 yield Skipped(1, f"a task that is no object @ $[{n}]")
                 continue
-            # Two runs of one task without a trial's number still are two threads.
+            # Two runs of one task without a trial number are still two threads.
             dialogue = Dialogue(tree, MAIN if n == 0 else f"{label_of(task)} ({n + 1})", ids)
             yield from _task(task, dialogue, f"$[{n}]", len(tasks) > 1)
             title = title or dialogue.title
@@ -70,7 +70,7 @@ NAMES: Final = (
     "exit_status", "submission", "resolved", "reward", "score", "scores", "success", "passed", "status", "verdict",
     "grade", "evaluation",
 )  # fmt: skip
-"""Members that tell a result wherever they stand in a benchmark's record."""
+"""Members that hold a result, at any depth of a benchmark's record."""
 
 
 def outcomes(record: dict[str, Json], label: str = "") -> Iterator[Outcome]:

@@ -36,7 +36,7 @@ def answer(body: dict[str, Json]) -> Response:
     message = body.get("message")
     if not isinstance(message, dict):
         return Response(error=word(message) or word(body.get("error")), extra=body)
-    # A plan is what the model says before its calls.
+    # A plan is the model's text before its calls.
     plan = word(message.get("tool_plan"))
     said = {**message, "content": message.get("content") or plan or None}
     try:

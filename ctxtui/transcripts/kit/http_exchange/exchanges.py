@@ -21,7 +21,7 @@ from ctxtui.wire.grammar import split_item
 from ctxtui.wire.registry import DIALECTS
 
 Change = Callable[[Call], Call]
-"""Adds to a call what its recording says beside the exchange."""
+"""Adds recorded fields that are not part of the exchange to its call."""
 
 
 class Exchanges:
@@ -31,12 +31,12 @@ class Exchanges:
         self._tree = tree
         self.threads = Conversations(tree)
         self._held: dict[str, tuple[Item, ...]] = {}
-        """Items that a server keeps, by the name that a later request gives them."""
+        """Server-side items, by the name that a later request uses for them."""
         self._heads: dict[str, int] = {}
-        """Where the contexts of answers and of kept conversations end, by their ids."""
+        """Context ends of answers and server-side conversations, by id."""
         self._session = ""
         self.other: list[str] = []
-        """Requests that put nothing before a model, in words."""
+        """Summaries of requests that send nothing to a model."""
 
     def take(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
         """Add one exchange and yield its events."""
@@ -117,7 +117,7 @@ class Exchanges:
     def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
         """Return the thread that the client names for a request with this `body`, sent to `path`."""
         scope = self._scope(sender.session)
-        # Other programs may well ask for one token: only of a client that names its session it is known what it means.
+        # Other programs may ask for one token for their own reasons; only known clients name their session.
         aside = side_call(path, body if sender.session else None)
         if decoded.response.stop_reason == COUNTED:
             aside = COUNTS
@@ -194,7 +194,7 @@ def _call(known: Call, decoded: Decoded, tail_only: bool) -> Call:
     if decoded.params and decoded.dialect not in DIALECTS and decoded.skeleton is None:
         extra["params"] = decoded.params
     if tail_only:
-        # What the provider kept is not here.
+        # The context kept by the provider is not recorded.
         extra["tail_only"] = True
     return replace(
         known,

@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.fields import count, word
 
 VERSION: Final = 1
-"""Of the format."""
+"""Version of the format."""
 MARK: Final = "ctxtui_attached"
 KNOWN: Final[dict[str, frozenset[str]]] = {
     MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
@@ -25,12 +25,12 @@ KNOWN: Final[dict[str, frozenset[str]]] = {
     "ended": frozenset(("x", "at", "size", "sha256", "error")),
     "lost": frozenset(("at", "why")),
 }
-"""The kinds of lines, each named by a member of its own, with their other members."""
+"""The line kinds, each identified by its own member, with their other members."""
 BODY: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64", "left_out"))
 """Members of a body."""
 KEPT_BODIES: Final = 6
-"""Bodies that a later one may be told by: so many lines of context may take turns. One that was gone on with is
-forgotten."""
+"""Bodies that later ones may refer to, which is the number of interleaved threads supported. A referenced body is
+dropped."""
 
 
 class BodiesByReference:

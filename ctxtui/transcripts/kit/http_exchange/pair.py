@@ -25,7 +25,7 @@ LABELS: Final = {
     PROBE: "the client's probes",
     WARM_UP: "the client's warm-ups",
 }
-"""What a client asks beside the conversation, in words."""
+"""Thread labels for requests that a client makes besides the conversation."""
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _CLIENTS: Final = {"claude-cli": "claude code", "codex": "codex"}
@@ -89,7 +89,7 @@ def side_call(path: str, body: Json) -> str:
     schema = obj(obj(shaped.get("schema")).get("properties"))
     if shaped.get("type") == "json_schema" and set(schema) & {"title", "isNewTopic", "branch"}:
         return TITLE
-    # Codex in its terminal, in a session of its own.
+    # Codex's terminal client requests titles in a separate session.
     shaped = obj(obj(asked.get("text")).get("format"))
     if shaped.get("type") == "json_schema" and set(obj(obj(shaped.get("schema")).get("properties"))) == {"title"}:
         return TITLE
@@ -122,7 +122,7 @@ _HOSTS: Final = (
     ("openrouter.ai", "openrouter"),
 )
 _OLLAMA: Final = ("/api/chat", "/api/generate")
-"""Paths that only Ollama serves, wherever it runs."""
+"""Paths that only Ollama serves, on any host."""
 _BETAS: Final = "anthropic-beta"
 
 

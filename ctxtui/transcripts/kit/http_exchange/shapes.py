@@ -12,7 +12,7 @@ from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
 LOOKED_AT: Final = 200
-"""Messages and tools that are looked at to tell a dialect."""
+"""Maximum messages and tools examined to detect a dialect."""
 
 ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
 _ITEM_ENDS: Final = ("_call", "_call_output")
@@ -90,7 +90,7 @@ def _is_request(value: Mapping[str, Json]) -> bool:
     if not isinstance(given, str):
         return False
     told = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
-    # Embeddings, moderations and speech take a model and an input as well.
+    # Requests for embeddings, moderations and speech have a model and an input as well.
     return bool(told) or (value.keys() <= _PLAIN and not _NO_TALK.search(word(value["model"])))
 
 
@@ -143,7 +143,7 @@ def dialect(value: Json, default: str = CHAT) -> str:
     _vote_tools(votes, listed(members.get("tools"))[:LOOKED_AT])
     if word(members.get("model")).startswith(("claude", "anthropic.")):
         votes[ANTHROPIC] += 1
-    # Of equals the first, which is the default.
+    # Ties go to the first, which is the default.
     return max(votes, key=lambda name: votes[name])
 
 
