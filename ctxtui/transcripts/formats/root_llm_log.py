@@ -202,7 +202,7 @@ def _usage(cost: dict[str, Json]) -> Usage | None:
 
 
 class RootLogReader(LinesReader):
-    """Reads the log or a trial; `part` returns readers for trials and for the experiment's configuration and account."""
+    """Reads the log or a trial; `part` returns readers for trials and the experiment's other files."""
 
     def __init__(self, tree: Tree) -> None:
         self._search = _Search(tree)
