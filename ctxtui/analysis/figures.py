@@ -136,7 +136,7 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
     sums = [book.read_sums(call.model, node, book.contexts.at(node)) for node in (call.raw_head, head)]
     grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
     tree, sent = book.session.tree, head
-    if call.edited:
+    if call.is_edited:
         # The edited context continues with the blocks added since, if a request was made from it.
         sent = tree.find(call.sent_head, tree.items(head, call.raw_head)) if tree.holds(head, call.raw_head) else ROOT
     coming = replace(call, id="", raw_head=sent, sent_head=sent, response_head=sent, usage=None)

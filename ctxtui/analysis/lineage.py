@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call, answer_in, answer_path
+from ctxtui.core.call import Call, answer_nodes_in, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.usage import Usage
@@ -145,7 +145,7 @@ class Lineage:
     def _from(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
         tree, usage, measure = self._tree, base.usage, counts.measure
         assert usage is not None
-        kept, said = tree.holds(call.sent_head, base.sent_head), answer_in(tree, base, call.sent_head)
+        kept, said = tree.holds(call.sent_head, base.sent_head), answer_nodes_in(tree, base, call.sent_head)
         start = said[-1] if said else tree.common(base.sent_head, call.sent_head)
         nodes = tree.path(call.sent_head, start)
         gone = [] if kept else tree.path(base.sent_head, start)

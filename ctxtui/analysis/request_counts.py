@@ -67,7 +67,7 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
         client=lacking(book, call),
         gone=[(context.position(n), max(0, book.own(model, n) - absence.left)) for n, absence in absences.items()],
     )
-    if call.edited:
+    if call.is_edited:
         # No report exists for the context without edits.
         return replace(terms, residual=next_figures(book, call, context.head).residual)
     plain = count_under(terms, Applied(context, length=len(context)), book.measure(model))

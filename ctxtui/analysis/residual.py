@@ -13,7 +13,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import READ, command_of, touches
+from ctxtui.core.file_accesses import READ, find_touches, shell_command
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.record_summary import LISTS
 
@@ -84,7 +84,7 @@ def added_beside(book: Book, number: int, call: Call) -> str:
     asked = [read(tree[node].block) for node in new if tree[node].category == _CALL]
     if any(word in one.name.lower() for one in asked for word in LISTS):
         return LIST
-    command = next((words for one in reversed(asked) if (words := command_of(one))), "")
+    command = next((words for one in reversed(asked) if (words := shell_command(one))), "")
     if command and _was_read(book, head):
         words = " ".join(command.split())
         told = words if len(words) <= _MOST_STEPS else words[: _MOST_STEPS - 1] + "…"
@@ -95,7 +95,7 @@ def added_beside(book: Book, number: int, call: Call) -> str:
 def _was_read(book: Book, head: int) -> bool:
     tree = book.session.tree
     for node in islice(reversed(tree.path(head)), _LOOKED_BACK):
-        if tree[node].category == _CALL and any(one.kind == READ for one in touches(read(tree[node].block))):
+        if tree[node].category == _CALL and any(one.kind == READ for one in find_touches(read(tree[node].block))):
             return True
     return False
 

@@ -92,7 +92,7 @@ class PromptFacts:
         """Node of the last message from a person in the context `head` (`ROOT`: none)."""
         computed = self._person_nodes
         if head not in computed:
-            for node in self._tree.unknown(head, computed):
+            for node in self._tree.missing_nodes(head, computed):
                 computed[node.id] = node.id if is_from_person(node) else computed[node.parent]
         return computed[head]
 
@@ -236,7 +236,7 @@ class PrefixKeys:
 
     def _extend(self, positions: dict[int, PrefixEnd], node: int) -> PrefixEnd:
         if not self._strips or positions is self._earlier:
-            missing = self._tree.unknown(node, positions)
+            missing = self._tree.missing_nodes(node, positions)
             return self._extend_chain(positions, positions[missing[0].parent], missing)
         nodes, position = list[Node](), None
         while position is None:

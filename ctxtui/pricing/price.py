@@ -19,7 +19,7 @@ from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, count_searches, merge_report, read_terms
 from ctxtui.tokens.models import ModelCard, plain_id
 from ctxtui.wire.request import Request
-from ctxtui.wire.usage import further_passes
+from ctxtui.wire.usage import other_passes
 
 __all__ = [
     "Cost",
@@ -129,7 +129,7 @@ def max_usd(
     """
     if cost is not None and cost.lacks:
         return None
-    if not call.answered_in_part:
+    if not call.is_partial:
         return known_usd(call, cost)
     recorded_window = call.extra.get(WINDOW)
     window = recorded_window if isinstance(recorded_window, int) else card.long_window or card.window
@@ -159,7 +159,7 @@ def recorded_usd(call: Call) -> float | None:
 def known_usd(call: Call, cost: Cost | None) -> float | None:
     """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused; None if unknown."""
     if not call.is_reported:
-        return None if call.answered_in_part else 0.0
+        return None if call.is_partial else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
 
 
@@ -204,7 +204,7 @@ def further_usage(call: Call) -> Usage:
 
     Top-level totals leave compaction out (facts §1). Passes of other models are calls of their own.
     """
-    passes = further_passes(call.extra)
+    passes = other_passes(call.extra)
     if not passes:
         return _NO_USAGE
     own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import unwrap_tool
 
 Count = Callable[[str], int]
 
@@ -50,7 +50,7 @@ def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | N
     `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's
     encoding.
     """
-    tool = tool_inside(tool)
+    tool = unwrap_tool(tool)
     inner = tool.get("function", tool)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         return None

@@ -66,7 +66,7 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
     head = tree.extend(ROOT, said("user", block.text("task" * fixed)))
     calls: list[Call] = []
     for number, size in enumerate([*sizes, 0]):
-        use = block.of({"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}})
+        use = block.from_part({"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}})
         answer = tree.extend(head, said("assistant", use))
         calls.append(
             Call(
@@ -81,7 +81,7 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
                 fidelity=Fidelity.WIRE,
             )
         )
-        result = block.of({"type": "tool_result", "tool_use_id": f"t{number}", "content": "word" * size})
+        result = block.from_part({"type": "tool_result", "tool_use_id": f"t{number}", "content": "word" * size})
         head = tree.extend(answer, said("user", result))
     for call in calls:
         session.apply(CallSeen(call))

@@ -36,7 +36,7 @@ def said(role: str, *parts: Block) -> list[Item]:
 
 
 def thinking(text: str) -> Block:
-    return block.of({"type": "thinking", "thinking": text, "signature": "sig"})
+    return block.from_part({"type": "thinking", "thinking": text, "signature": "sig"})
 
 
 class Script:

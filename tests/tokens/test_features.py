@@ -30,7 +30,7 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 
 
 def of(value: Any, count: Count, table: ModelTable, model: str = CLAUDE) -> Features:
-    return count_features(blocks.of(value), count, table.card(model))
+    return count_features(blocks.from_part(value), count, table.card(model))
 
 
 @pytest.mark.parametrize(
@@ -180,5 +180,5 @@ def test_measured_framing_of_codex_calls(count: Count, table: ModelTable) -> Non
 
 @given(st.text(st.sampled_from("ab é→⿯⯿\u2000\u1fff\u2c00\ud800数"), max_size=30))
 def test_symbols_are_runs_of_characters_from_2000_to_2bff(text: str) -> None:
-    made = blocks.of({"type": "tool_result", "tool_use_id": "t", "content": text})
+    made = blocks.from_part({"type": "tool_result", "tool_use_id": "t", "content": text})
     assert count_features(made, len, ModelTable(()).card("")).symbols == len(re.findall("[\u2000-\u2bff]+", text))

@@ -70,7 +70,7 @@ class Coming(Struct, frozen=True, kw_only=True):
 def typical_answer(calls: Sequence[Call]) -> int:
     """Tokens of a typical answer of the last calls."""
     # A partial count says less than nothing where there are whole ones.
-    whole = (call.output for call in reversed(calls) if call.output and not call.answered_in_part)
+    whole = (call.output for call in reversed(calls) if call.output and not call.is_partial)
     outputs = list(islice(whole, LAST)) or list(islice(filter(None, (call.output for call in reversed(calls))), LAST))
     return round(median(outputs)) if outputs else 0
 

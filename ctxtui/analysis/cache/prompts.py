@@ -13,14 +13,14 @@ from ctxtui.cache.prefix_key import PrefixChains, RequestEnds
 from ctxtui.cache.prefix_salt import PrefixSalt, prefix_salt
 from ctxtui.cache.prompt import CachedPrompt, build_prompt
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.call import Call, answered_from
+from ctxtui.core.call import Call, answer_start
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, plus
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import source_of
+from ctxtui.wire.translate.turns import detect_dialect
 
 
 class Lengths:
@@ -265,7 +265,7 @@ class CachePrompts:
         return True
 
     def _goes_on(self, call: Call) -> bool:
-        return answered_from(self._tree, call) == call.sent_head
+        return answer_start(self._tree, call) == call.sent_head
 
     def _seed(self, call: Call, rules: CacheRules) -> PrefixSalt:
         if call.skeleton is not None:
@@ -290,7 +290,7 @@ class CachePrompts:
             return rules.mechanism.dialect or CHAT
         known = _DIALECTS.get(call.provider)
         # A name that the user gave a provider says nothing of its dialect, the blocks do.
-        return known or (RESPONSES if source_of(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
+        return known or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
     def _length(self, call: Call) -> Lengths:
         key = (call.thread, call.model)

@@ -143,7 +143,7 @@ def _usd(bench: Bench, own: VariantRun, run: VariantRun) -> tuple[float | None, 
         return None, False
     every = list(bench.book.session.calls.values())
     known = [usd for call in every if (usd := tried.get(call.id, bench.paid(call))) is not None]
-    lacks = any(call.answered_in_part or lacks_price(call, bench.costs.get(call.id)) for call in every)
+    lacks = any(call.is_partial or lacks_price(call, bench.costs.get(call.id)) for call in every)
     return (sum(known) if known else None), lacks
 
 

@@ -30,7 +30,7 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block, text
 from ctxtui.core.call import WINDOW, Call, answer_items, answer_path
 from ctxtui.core.category import INDEX
-from ctxtui.core.edit import Edit, in_force
+from ctxtui.core.edit import Edit, active_edits
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
@@ -444,8 +444,8 @@ class VariantPass:
         for thread in list(self._last):
             self._end(thread)
         edits = {name: tuple(one.path.log) for name, one in self._threads.items() if one.path.log}
-        made = [edit for log in edits.values() for edit in in_force(log) if edit.does.stands_for]
-        sizes = [self._tokens_of(str(edit.given.get("text") or "")) for edit in made]
+        made = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
+        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in made]
         refused = next((one.path.refused for one in self._threads.values() if one.path.refused), "")
         return VariantRun(
             variant=self.variant,

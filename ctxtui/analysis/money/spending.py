@@ -77,10 +77,10 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
         free = 0.0 if call.stop_reason == COUNTED else None
-        return SpendingRow(name, free, calls=call.count, partial=int(call.answered_in_part))
+        return SpendingRow(name, free, calls=call.count, partial=int(call.is_partial))
     usd = known_usd(call, cost)
     return SpendingRow(
-        name, usd, count_charged_tokens(call), call.count, int(lacks_price(call, cost)), int(call.answered_in_part)
+        name, usd, count_charged_tokens(call), call.count, int(lacks_price(call, cost)), int(call.is_partial)
     )
 
 

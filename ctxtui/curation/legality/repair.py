@@ -58,8 +58,8 @@ def _marked(plain: Request, applied: Applied, kept: Sequence[Edge]) -> Request:
     marks: dict[int, str | None] = {}
     for index, edge in enumerate(kept):
         edit = applied.marks.get(edge[0]) if edge[1] == RAW else None
-        if edit is not None and edit.given.get("on") is not False:
-            marks[index] = str(edit.given.get("ttl") or "")
+        if edit is not None and edit.params.get("on") is not False:
+            marks[index] = str(edit.params.get("ttl") or "")
         elif edge in standing:
             marks[index] = standing[edge]
     return with_markers(plain, marks) if marks else plain

@@ -205,7 +205,7 @@ def _marks(
         if spot is None or is_off(after, edge):
             continue
         if not (edge in had and before.marks.get(position) == edit):
-            yield CacheMarker(spot, base.rules.seconds(str(edit.given.get("ttl") or "")))
+            yield CacheMarker(spot, base.rules.seconds(str(edit.params.get("ttl") or "")))
 
 
 def _movable(base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Edge, float]) -> dict[Edge, float]:

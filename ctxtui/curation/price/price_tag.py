@@ -306,7 +306,7 @@ def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
     found: list[Lost] = []
     said = {one.edit.id for one in before.inserts}
     for edit in {one.edit.id: one.edit for one in after.inserts}.values():
-        if edit.does.stands_for and edit.id not in said:
+        if edit.spec.replaces_blocks and edit.id not in said:
             covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
-            found += lost(literals, covered, str(edit.given.get("text") or ""))
+            found += lost(literals, covered, str(edit.params.get("text") or ""))
     return found

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ctxtui.attach.run import OTHER, TALK
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import standing, waiting
+from ctxtui.core.edit_log import edits_in_force, waiting_until
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
@@ -169,7 +169,7 @@ class AppliedEdits(Struct):
                 found = seen.of(session, thread)
                 if found is None:
                     log = store.edits(session, thread)
-                    found = StoredEdits(standing(log).applied, bool(waiting(log)))
+                    found = StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
         except NotFound:
             return StoredEdits()
         seen.known[session, thread] = found

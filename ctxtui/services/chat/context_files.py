@@ -34,7 +34,7 @@ from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import Meter, counted_project, thresholds_of
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
 # What reads and counts projects is imported by the methods: the first frame of a chat needs none of it.
 
@@ -48,7 +48,7 @@ class WithMessage(Struct, frozen=True):
     """What goes with a message: blocks in front of its words, and memory as it is now (None: there is none to keep).
     `told` says in a few words what was put in."""
 
-    attached: tuple[Attached, ...] = ()
+    attached: tuple[Attachment, ...] = ()
     memory: MemoryPlace | None = None
     told: str = ""
 
@@ -146,7 +146,7 @@ class ContextFiles:
         notes = [f"{len(named):,} named file{'' if len(named) == 1 else 's'}"] if named else []
         if auto:
             chosen = self.selected(text, used + sum(one.tokens for one in named), {one.name for one in named})
-            attached += [Attached(block.text(one.text), "file") for one in chosen.chosen]
+            attached += [Attachment(block.text(one.text), "file") for one in chosen.chosen]
             notes.append(summary(chosen))
         return WithMessage(tuple(attached), memory, "; ".join(notes))
 

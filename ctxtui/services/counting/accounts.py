@@ -21,7 +21,7 @@ from ctxtui.analysis.read.searches import Searches, unseen
 from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
-from ctxtui.core.tool_calls import telling
+from ctxtui.core.tool_calls import main_argument
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost, PriceTable, keep_priced_fields, max_usd, price, price_call, rates_for_call
 from ctxtui.pricing.rates import Rates
@@ -115,7 +115,7 @@ class Account(Struct, frozen=True):
 
     def _most_held(self, call: Call, searches: Searches) -> int | None:
         """The most tokens that the recorded request of `call` can be; None where something of it is not on record."""
-        if not call.answered_in_part or call.fidelity != Fidelity.WIRE or call.skeleton is None:
+        if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
         if not _ELSEWHERE.isdisjoint(Request((), call.skeleton).params):
             return None
@@ -160,7 +160,7 @@ def _dear(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
     node = session.tree[heavy.node]
     line, got = readings.preview(heavy.node), readings.reading(heavy.node)
     call = readings.call_of(node, got)
-    about = telling(call, session.about.cwd) if call else line.text
+    about = main_argument(call, session.about.cwd) if call else line.text
     return Dear(
         category=CATEGORIES[heavy.category],
         label=line.label,

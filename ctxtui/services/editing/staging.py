@@ -244,9 +244,9 @@ class StagingArea:
 
     def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
         """The context under the edits that were applied before those that are, the latest first."""
-        known, left = edit_log.standing(log).applied, _EARLIER_STATES
+        known, left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
-            before = edit_log.standing(log[:count]).applied
+            before = edit_log.edits_in_force(log[:count]).applied
             if before != known and left:
                 known, left = before, left - 1
                 yield self._apply(applied.context, before, scene.call.model)

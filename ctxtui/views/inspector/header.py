@@ -77,7 +77,7 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
         priced=priced,
         thread=label,
         spent=_spent(scene) if subscription else None,
-        partly_answered=subscription and any(call.answered_in_part for call in scene.calls[: scene.number]),
+        partly_answered=subscription and any(call.is_partial for call in scene.calls[: scene.number]),
         unreported=is_unreported(scene),
     )
 

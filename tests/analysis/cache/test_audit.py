@@ -180,7 +180,7 @@ def test_a_first_image_keeps_what_is_cached() -> None:
     for _ in range(3):
         talk.call()
     source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
-    talk.script.hear(block.of({"type": "image", "source": source}))
+    talk.script.hear(block.from_part({"type": "image", "source": source}))
     talk.call()
     row = talk.rows()[-1]
     assert not row.alarm and row.within

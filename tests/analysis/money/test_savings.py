@@ -116,7 +116,7 @@ def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
     for name in ("read", "write", "fly"):
         tool = block.make("tool", {"name": name, "description": name * 400, "input_schema": {}})
         script.head = script.session.tree.child(script.head, tool, place)
-    use = block.of({"type": "tool_use", "id": "t", "name": "read", "input": {}})
+    use = block.from_part({"type": "tool_use", "id": "t", "name": "read", "input": {}})
     for _ in range(4):
         script.hear(block.text("w" * 4000)).call(use)
     sent = contexts(script.session)

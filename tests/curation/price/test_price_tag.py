@@ -131,7 +131,7 @@ class Scene:
             edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
             life = standing.get(edge)
             if edit is not None:
-                life = None if edit.given.get("on") is False else self.rules.seconds(str(edit.given.get("ttl") or ""))
+                life = None if edit.params.get("on") is False else self.rules.seconds(str(edit.params.get("ttl") or ""))
                 off |= {head} if life is None else set()
             if life is not None:
                 marks.append((head, life, 0))

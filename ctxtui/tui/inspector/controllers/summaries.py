@@ -234,7 +234,7 @@ class SummariesController(EditController):
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        given = {**job.edit.given, "text": made.text, "by": made.model}
+        given = {**job.edit.params, "text": made.text, "by": made.model}
         edit = edits.make("summarize", job.edit.targets, given)
         if job.thread == self.state.thread:
             for one in self.edits.stage([edit]):
