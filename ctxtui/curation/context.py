@@ -19,7 +19,7 @@ from ctxtui.core.edit import Edit, Target
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import source_of
+from ctxtui.wire.translate.turns import detect_dialect
 
 ASSISTANT: Final = frozenset({"assistant", "model"})
 THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -54,7 +54,7 @@ class Message(NamedTuple):
 def _dialect(items: Sequence[Item]) -> str:
     """Guess the dialect of items without a request; if there are only texts, a system message means Chat."""
     first = next((item.place.role for item in items if item.place.section == "messages"), "")
-    return source_of(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
+    return detect_dialect(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
 
 
 def marker_lifetimes(request: Request) -> dict[int, str]:

@@ -22,7 +22,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.tools import tool_references
 from ctxtui.curation.legality.violation import PlacedViolation, as_list
 from ctxtui.curation.provider_rules import MAX_MARKERS, ProviderRules
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import with_markers
 from ctxtui.wire.grammar import MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.registry import DIALECTS, encode
@@ -36,7 +36,7 @@ _PARAMS: Final = ("tool_choice", "thinking")
 _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
 
 
-def find_faults(applied: Applied, *, takes: Takes = TAKES_ALL) -> list[PlacedViolation]:
+def find_faults(applied: Applied, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
     """Find everything that the provider would refuse in the context under its edits, message by message as recorded."""
     dialect = applied.context.dialect
     placed_items = zip(applied.positions, applied.items, strict=True)
@@ -129,7 +129,7 @@ def repair(
     rules: ProviderRules,
     log: Sequence[Edit] = (),
     *,
-    takes: Takes = TAKES_ALL,
+    takes: RequestLimits = UNKNOWN_LIMITS,
     reported: Sequence[PlacedViolation] = (),
 ) -> Repair:
     """Repair what the provider would refuse in `context` under `log`, and the faults that it reported (`told`)."""

@@ -13,11 +13,11 @@ from ctxtui.curation.apply.standing_markers import markers_under_edits
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.provider_rules import BINDING_BETA
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import takes_marker, with_markers, with_param, without_params
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.encode import build
+from ctxtui.wire.translate.encode import build_body
 
 DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
 """Value of ``block_binding`` with which thinking that does not fit is dropped instead of refused (facts §1)."""
@@ -42,7 +42,7 @@ def encode_outgoing(
     dialect: str,
     model: str,
     params: Mapping[str, Json] | None = None,
-    takes: Takes = TAKES_ALL,
+    takes: RequestLimits = UNKNOWN_LIMITS,
 ) -> Outgoing:
     """Encode the request to be sent.
 
@@ -55,7 +55,7 @@ def encode_outgoing(
     if skeleton is not None and skeleton.dialect == dialect:
         request = _with_moved_markers(Request(tuple(applied.context.items), skeleton), applied)
     else:
-        body, lost = build(dialect, applied.sent, model=model, params=params)
+        body, lost = build_body(dialect, applied.sent, model=model, params=params)
         request = DIALECTS[dialect].decode_request(body, None)
     request = _without_tool_choice(
         _with_breakpoint_edits(request, applied), applied, own=skeleton is not None and skeleton.dialect == dialect

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ctxtui.cache.prefix_key import PrefixEnd, RequestEnds
-from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT, Node
@@ -85,10 +85,14 @@ def _make_prompt(
     base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, line: Sequence[Node]
 ) -> CachedPrompt:
     """`base` with the blocks sent under `after`."""
-    ends = place.along(line)
-    marks = {mark.spot.number: mark for mark in _marks(base, ends, before, after, line) if mark.spot.before is not None}
+    ends = place.positions_along(line)
+    marks = {
+        mark.position.number: mark
+        for mark in _marks(base, ends, before, after, line)
+        if mark.position.before is not None
+    }
     last = ends[line[-1].id if line else ROOT]
-    return base._replace(last=last, marks=tuple(marks[number] for number in sorted(marks)))
+    return base._replace(last=last, markers=tuple(marks[number] for number in sorted(marks)))
 
 
 def edited_lengths(
@@ -185,7 +189,7 @@ def last_user_text(side: Applied) -> int:
 
 def _marks(
     base: CachedPrompt, ends: Mapping[int, PrefixEnd], before: Applied, after: Applied, line: Sequence[Node]
-) -> Iterator[CacheMark]:
+) -> Iterator[CacheMarker]:
     """The breakpoints of `base` at their positions in the `line` of blocks sent under `after`, and those of breakpoint
     edits.
 
@@ -198,13 +202,13 @@ def _marks(
         number = bisect_left(edges, edge)
         return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
 
-    had = {before.positions[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
+    had = {before.positions[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends}
     for edge, life in markers_under_edits(after, _movable(base, before, after, had)).items():
         spot = at(edge)
         assert spot is not None, "a marker stands at a block that leaves"
-        yield CacheMark(spot, life)
+        yield CacheMarker(spot, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
-    for mark in base.marks:
+    for mark in base.markers:
         stop = len(line) if mark.ends == 1 else head
         if mark.ends and stop:
             spot = ends[line[stop - 1].id]
@@ -212,14 +216,14 @@ def _marks(
             while stop and line[stop - 1].id != spot.node:
                 stop -= 1
             if spot.before is not None and not is_off(after, edges[stop - 1]):
-                yield CacheMark(spot, mark.life, mark.ends)
+                yield CacheMarker(spot, mark.life, mark.ends)
     for position, edit in after.marks.items():
         edge = position, RAW
         spot = at(edge)
         if spot is None or is_off(after, edge):
             continue
         if not (edge in had and before.marks.get(position) == edit):
-            yield CacheMark(spot, base.rules.seconds(str(edit.params.get("ttl") or "")))
+            yield CacheMarker(spot, base.rules.seconds(str(edit.params.get("ttl") or "")))
 
 
 def _movable(
