@@ -12,7 +12,7 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Happened, Session, Th
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 
@@ -30,7 +30,7 @@ def quick_measure(card: ModelCard):  # type: ignore[no-untyped-def]
     """Features with four characters a token: no vocabulary needed."""
 
     def measure(block: Block) -> Features:
-        return features_of(block, lambda text: -(-len(text) // 4), card)
+        return count_features(block, lambda text: -(-len(text) // 4), card)
 
     return measure
 

@@ -87,8 +87,8 @@ def coming(
 ) -> Coming:
     """The next call as `asked`; `expiry` as in the class, `calls` are the thread's so far, `half` is the half width of
     the forecast of its input, in tokens."""
-    outcome, forecast = asked.simulator.ask(asked.prompt, asked.at), asked.forecast
-    usage = usage_of(forecast) if forecast is not None else outcome.usage()
+    outcome, forecast = asked.simulator.predict(asked.prompt, asked.at), asked.forecast
+    usage = usage_of(forecast) if forecast is not None else outcome.to_usage()
     answer, total = typical_answer(calls), usage.input
     read, write, fresh = _input_prices(usage, charge, asked.at)
     return Coming(
@@ -106,7 +106,7 @@ def coming(
         expires=min(expiry, asked.at + life) if expiry is not None and life else expiry,
         life=life,
         inferred=inferred,
-        marks=len(asked.prompt.marks),
+        marks=len(asked.prompt.markers),
         floor=forecast.floor if forecast is not None else usage.cache_read,
         ceiling=forecast.ceiling if forecast is not None else usage.cache_read,
         cause=forecast.cause.name if forecast is not None else "",

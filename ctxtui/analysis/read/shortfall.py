@@ -18,7 +18,7 @@ from ctxtui.core.call import Call, Fidelity, answer_nodes_in
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -168,7 +168,7 @@ class Shortfalls:
 
     def notice(self, call: Call) -> int:
         """Tokens of what stands in the place of a cleared result."""
-        return round(tokens(_CLEARED, self._book.weights(call.model)))
+        return round(weigh(_CLEARED, self._book.weights(call.model)))
 
     def gone(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
         """The blocks that are gone, where `rest` tokens remain of the report and `before` stand before them."""

@@ -13,7 +13,7 @@ from ctxtui.curation.apply.standing_markers import standing_markers
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.provider_rules import BINDING_BETA
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import takes_marker, with_markers, with_param, without_params
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
@@ -42,7 +42,7 @@ def outgoing(
     dialect: str,
     model: str,
     params: Mapping[str, Json] | None = None,
-    takes: Takes = TAKES_ALL,
+    takes: RequestLimits = UNKNOWN_LIMITS,
 ) -> Outgoing:
     """What leaves: with the call's own `skeleton` where it is of `dialect` (so that nothing that no edit touched is
     spelled otherwise), else a fresh body of `model` with `params`. Raises `RequestRefused` where the edits cannot be

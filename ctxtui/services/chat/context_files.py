@@ -17,7 +17,7 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.project.budget import groups
 from ctxtui.project.named import relevant
 from ctxtui.project.selection import Selection, select
@@ -128,7 +128,7 @@ class ContextFiles:
         partner = self._partner
         if partner is None or partner.endpoint.local:
             return None
-        by = rates(partner.model, partner.endpoint.name, length=max(1, tokens), table=prices_for(self._settings))
+        by = find_rates(partner.model, partner.endpoint.name, length=max(1, tokens), table=prices_for(self._settings))
         return tokens * by.fresh if by is not None else None
 
     def with_message(self, text: str, session: Session, head: int) -> WithMessage:
@@ -208,7 +208,7 @@ class ContextFiles:
         if partner.endpoint.dialect == ANTHROPIC:
             return _ANTHROPIC_MARKER
         if partner.endpoint.name == "openai" and partner.endpoint.dialect in (CHAT, RESPONSES):
-            rules = cache_rules().rules(self.card, "openai")
+            rules = cache_rules().for_model(self.card, "openai")
             return _OPENAI_MARKER if rules.mechanism.takes_breakpoints else None
         return None
 

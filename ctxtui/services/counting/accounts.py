@@ -23,7 +23,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tool_calls import main_argument
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import Cost, PriceTable, call_rates, essence, most_usd, price, price_call
+from ctxtui.pricing.price import Cost, PriceTable, keep_priced_fields, max_usd, price, price_call, rates_for_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -108,7 +108,7 @@ class Account(Struct, frozen=True):
         calls = self.session.calls.values()
         searches = Searches(self.session)
         most = [
-            most_usd(call, self.costs[call.id], self.book.card(call.model), self.table, self._most_held(call, searches))
+            max_usd(call, self.costs[call.id], self.book.card(call.model), self.table, self._most_held(call, searches))
             for call in calls
         ]
         return None if None in most else sum(usd for usd in most if usd is not None)
@@ -124,7 +124,7 @@ class Account(Struct, frozen=True):
 
     def rates(self, call: Call) -> Rates | None:
         """What a token of a call costs; None where no price is known."""
-        return call_rates(call, self.table) if call.usage is not None else None
+        return rates_for_call(call, self.table) if call.usage is not None else None
 
 
 def account(session: Session, counter: Counter, settings: Settings) -> Account:
@@ -152,7 +152,7 @@ def _input(call: Call) -> int:
 
 
 def _slim(call: Call) -> Call:
-    made = replace(essence(call), first_byte=call.first_byte)
+    made = replace(keep_priced_fields(call), first_byte=call.first_byte)
     return replace(made, extra=made.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
 
 

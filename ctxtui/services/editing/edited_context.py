@@ -24,7 +24,7 @@ from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, out
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
 from ctxtui.services.recordings.open import content
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
@@ -48,7 +48,7 @@ class Ready:
     chosen: ChosenCall
     context: Context
     applied: Applied
-    takes: Takes
+    takes: RequestLimits
     after: bool = False
     size: int | None = None
     """Tokens of the context under the edits as the next request would begin with it; None where it is not known."""

@@ -31,7 +31,7 @@ from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written,
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.wire.translate.encode import export_request
@@ -297,7 +297,7 @@ def resumable(session: Session, chosen: ChosenCall, form: str, source: Path | No
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     ready = Ready(
-        session=session, chosen=chosen, context=context, applied=applied, takes=Takes(prefill=False), after=True
+        session=session, chosen=chosen, context=context, applied=applied, takes=RequestLimits(prefill=False), after=True
     )
     return written(ready, form, source)
 

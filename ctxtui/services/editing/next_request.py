@@ -198,8 +198,8 @@ def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextReque
 def _kept(replay: Replay, call: Call, at: float) -> int:
     """Tokens that what `call` sent would read if it was sent again `at` that time."""
     asked = replay.following(call, call.sent_head, at)
-    found = asked.simulator.ask(asked.prompt, asked.at)
-    return found.reading(asked.floors[0 if found.read else 1]).read
+    found = asked.simulator.predict(asked.prompt, asked.at)
+    return found.with_min_read(asked.floors[0 if found.read else 1]).read
 
 
 def _parted(tree: Tree, call: Call, head: int) -> int | None:

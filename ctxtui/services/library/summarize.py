@@ -28,7 +28,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
-from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, tokens_of
+from ctxtui.pricing.price import Cost, count_charged_tokens, further_usage, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import whole_requests_by
 from ctxtui.services.counting.books import cached_by
@@ -216,7 +216,7 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
     more = further_usage(call)
     return CallSpent(
         name,
-        tokens_of(call),
+        count_charged_tokens(call),
         usage.input + more.input,
         usage.cache_read + more.cache_read,
         known_usd(call, cost),

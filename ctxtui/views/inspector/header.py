@@ -89,9 +89,9 @@ def _untitled(id_: str) -> str:
 
 def _spent(scene: Scene) -> int:
     # Imported here: the first screenful of a long recording has no figures.
-    from ctxtui.pricing.price import tokens_of
+    from ctxtui.pricing.price import count_charged_tokens
 
-    return sum(map(tokens_of, scene.calls[: scene.number]))
+    return sum(map(count_charged_tokens, scene.calls[: scene.number]))
 
 
 def draw(what: Header, room: int) -> list[Span]:

@@ -83,11 +83,11 @@ def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Men
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)
     fault = told(context, error) if error else None
-    found = repair(context, rules, takes=card.takes, told=[fault] if fault else [])
+    found = repair(context, rules, takes=card.request_limits, told=[fault] if fault else [])
     applied = apply(context, found.edits, rules)
-    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
     value = canonical.loads(out.body)
-    assert not found.left and not out.violations and not faults(applied, takes=card.takes)
+    assert not found.left and not out.violations and not faults(applied, takes=card.request_limits)
     return found, value, [refusal.message for refusal in STRICT[dialect](value)]
 
 
