@@ -113,7 +113,7 @@ class ImportMessage(ResumeEntry):
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-    """Digests of a part's blocks, each with its role (`_SAID`, or `_RESULT` of a call)."""
+        """Apply the changes, and remove everything after its block `last` (None: nothing); yields losses."""
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped
         for number, block in self.changes.items():

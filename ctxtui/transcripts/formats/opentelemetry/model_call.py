@@ -220,7 +220,7 @@ def response_id(call: ModelCall) -> str:
 
 
 def error(call: ModelCall) -> str:
-    """Why a call failed; "" for one that did not."""
+    """Return the reason that a call failed; "" if it did not."""
     for span in call.spans:
         thrown = next((event for event in span.events if event.name == "exception"), None)
         said = text(thrown.attributes, "exception.message", "exception.type") if thrown else ""
@@ -231,7 +231,7 @@ def error(call: ModelCall) -> str:
 
 
 def usage(held: Attributes) -> Usage | None:
-    """What was used: by the conventions the input includes what the cache held; where it cannot, it is beside it."""
+    """Convert the usage of a call; by convention the input includes cached tokens, unless it is smaller than those."""
     given = tokens(held, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt",
                    "llm.usage.prompt_tokens")  # fmt: skip
     output = tokens(held, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion",

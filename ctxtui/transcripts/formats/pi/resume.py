@@ -66,7 +66,7 @@ class PiEntry(ResumeEntry):
 
     @property
     def answers_user(self) -> bool:
-        """Whether it is the model's."""
+        """Whether it is an answer of the model."""
         return self.value.get("type") == "message" and self.message.get("role") == "assistant"
 
     @property

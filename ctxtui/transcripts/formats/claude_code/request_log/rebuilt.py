@@ -184,7 +184,7 @@ class ClaudeRequests:
         return made
 
     def _kept(self, base: ClaudeRequest, record: RequestRecord) -> SentMessage | None:
-        """The last of the first messages of `base` that a request keeps, under the request's own shape."""
+        """Find the last message of `base` that a request keeps, under the request's own shape."""
         last = base.last
         if last is None or not 0 <= record.keep <= last.count:
             return None
