@@ -15,10 +15,10 @@ from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.google_parts import SIGNATURES, part_kind
 from ctxtui.wire.grammar import GOOGLE as NAME
 from ctxtui.wire.grammar import GOOGLE_SHAPE, GRAMMARS
-from ctxtui.wire.message import split
+from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_words
+from ctxtui.wire.stream import Delta, error_text
 
 _ANSWER: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "error"})
 """Members of which an answer, or a chunk of one, has at least one."""
@@ -51,7 +51,7 @@ def decode_response(body: bytes | Json) -> Response:
     if not any(chunk.keys() & _ANSWER for chunk in chunks):
         raise Malformed("candidates is missing", place="$", way_out="is this an answer of another dialect?")
     if "error" in chunks[0] and "candidates" not in chunks[0]:
-        return Response(error=error_words(chunks[0]), extra=dict(chunks[0]))
+        return Response(error=error_text(chunks[0]), extra=dict(chunks[0]))
     reader = StreamReader()
     for chunk in chunks:
         list(reader.add(chunk))
@@ -97,7 +97,7 @@ class StreamReader:
             return
         self._top |= {key: item for key, item in chunk.items() if item is not None}
         if chunk.get("error"):
-            self._error = error_words(chunk)
+            self._error = error_text(chunk)
         self._blocked = _word(_object(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
         for n, candidate in enumerate(_list(chunk.get("candidates"))):
             held = _object(candidate)
@@ -120,7 +120,7 @@ class StreamReader:
         else:
             self._parts.append(part)
         call = _object(news.get("functionCall"))
-        words = canonical.text_of(call.get("args", {})) if call else _word(news.get("text"))
+        words = canonical.dump_text(call.get("args", {})) if call else _word(news.get("text"))
         return Delta(len(self._parts) - 1, part_kind(news) if news else "text", words)
 
     def response(self) -> Response:
@@ -130,12 +130,12 @@ class StreamReader:
             content = {**self._content, "parts": self._parts}
         report = self._top.get("usageMetadata")
         brought = usage.google_tool_input(report)
-        extra = {key: item for key, item in self._top.items() if key not in _TOLD} | usage.beyond(report)
+        extra = {key: item for key, item in self._top.items() if key not in _TOLD} | usage.extra_usage(report)
         found = Response(
-            items=tuple(part.item for part in split(content, "$.candidates[0].content", GOOGLE_SHAPE))
+            items=tuple(part.item for part in split_message(content, "$.candidates[0].content", GOOGLE_SHAPE))
             if self._parts
             else (),
-            usage=usage.google(report),
+            usage=usage.google_usage(report),
             id=_word(self._top.get("responseId")),
             model=_word(self._top.get("modelVersion")),
             stop_reason=self._reason,
@@ -146,4 +146,4 @@ class StreamReader:
                 **({"candidates": list(self._others.values())} if self._others else {}),
             },
         )
-        return found if self.finished and not self._error else found.broken(self._error)
+        return found if self.finished and not self._error else found.as_interrupted(self._error)

@@ -11,7 +11,7 @@ from typing import Final
 from ctxtui.core.block import TOOL, Block, Place
 from ctxtui.core.block_content import FUNCTION_CALL, FUNCTION_RESPONSE, MEDIA_MEMBERS, MIME_TYPE
 from ctxtui.core.canonical import Json
-from ctxtui.wire.parts import Piece, Spot, WirePart, kind_of, part, shape, unreadable, words
+from ctxtui.wire.parts import Piece, Position, WirePart, json_type_name, kind_of, make_part, text_part, unreadable_part
 
 DECLARATIONS: Final = ("functionDeclarations", "function_declarations")
 """The member of a tool that lists functions of the client."""
@@ -39,15 +39,15 @@ def part_kind(value: Mapping[str, Json]) -> str:
     return kind_of({"type": named or "part"}, "part")
 
 
-def split_part(value: Json, path: str, place: Place, spot: Spot) -> WirePart:
+def split_part(value: Json, path: str, place: Place, position: Position) -> WirePart:
     """One part of a content. Plain words make the same block as in every other dialect."""
     if isinstance(value, str):
-        return words(value, place, spot)
+        return text_part(value, place, position)
     if not isinstance(value, dict):
-        return unreadable(path, f"a part is {shape(value)}, not an object", place, spot)
+        return unreadable_part(path, f"a part is {json_type_name(value)}, not an object", place, position)
     if value.keys() == {"text"} and isinstance(value["text"], str):
-        return words(value["text"], place, spot)
-    return part(part_kind(value), value, place, spot)
+        return text_part(value["text"], place, position)
+    return make_part(part_kind(value), value, place, position)
 
 
 def is_signed(block: Block) -> bool:
@@ -67,14 +67,14 @@ def split_tool(value: Json, path: str) -> list[WirePart]:
     """A tool object: a block for each function that it declares, and one for what else it offers."""
     place = Place("tools")
     if not isinstance(value, dict):
-        return [unreadable(path, f"a tool is {shape(value)}, not an object", place, ())]
+        return [unreadable_part(path, f"a tool is {json_type_name(value)}, not an object", place, ())]
     key = next((key for key in DECLARATIONS if key in value), "")
     declared = value.get(key)
     rest = {name: item for name, item in value.items() if name != key}
     if not isinstance(declared, list) or not declared or not all(map(is_declaration, declared)) or "name" in rest:
-        return [part(TOOL, value, place, ())]
-    parts = [part(TOOL, one, place, (key, n)) for n, one in enumerate(declared)]
-    return [*parts, part(TOOL, rest, place, None)] if rest else parts
+        return [make_part(TOOL, value, place, ())]
+    parts = [make_part(TOOL, one, place, (key, n)) for n, one in enumerate(declared)]
+    return [*parts, make_part(TOOL, rest, place, None)] if rest else parts
 
 
 def is_declaration(value: Json) -> bool:

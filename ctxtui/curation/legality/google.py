@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block_content import FUNCTION_CALL, FUNCTION_RESPONSE
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import EMPTY, FIRST, PAIR, TOOL, Violation, listed
+from ctxtui.curation.legality.violation import EMPTY, FIRST, PAIR, TOOL, Violation, as_list
 from ctxtui.wire.google_parts import DECLARATIONS, SIGNATURES
 
 MODEL: Final = "model"
@@ -44,7 +44,7 @@ class _Turn(NamedTuple):
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
     """Everything in a `body` that would be answered with an error 400."""
     contents = body.get("contents")
-    contents = [contents] if isinstance(contents, dict) else listed(contents)
+    contents = [contents] if isinstance(contents, dict) else as_list(contents)
     if not contents:
         yield Violation("$.contents", "at least one content is required")
     turns: list[_Turn] = []
@@ -57,7 +57,7 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
         if role not in _ROLES:
             yield Violation(f"{path}.role", f"no such role: {role!r}; use user or model")
         parts = content.get("parts")
-        parts = [parts] if isinstance(parts, dict) else listed(parts)
+        parts = [parts] if isinstance(parts, dict) else as_list(parts)
         if not parts:
             yield Violation(path, "parts must not be empty", EMPTY)
         side = MODEL if role == MODEL else "user"
@@ -126,9 +126,9 @@ def tools(body: dict[str, Json]) -> Iterator[Violation]:
     """Check the names of declared functions, and the choice among them."""
     seen: set[Json] = set()
     offered = body.get("tools")
-    for n, tool in enumerate([offered] if isinstance(offered, dict) else listed(offered)):
+    for n, tool in enumerate([offered] if isinstance(offered, dict) else as_list(offered)):
         key = next((key for key in DECLARATIONS if isinstance(tool, dict) and key in tool), "")
-        for m, one in enumerate(listed(tool[key]) if key else ()):
+        for m, one in enumerate(as_list(tool[key]) if key else ()):
             name = one.get("name") if isinstance(one, dict) else None
             path = f"$.tools[{n}].{key}[{m}].name"
             if not isinstance(name, str) or not _NAME.match(name):

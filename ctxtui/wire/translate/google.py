@@ -23,7 +23,7 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
-    readable,
+    readable_text,
 )
 
 UNSIGNED: Final = "skip_thought_signature_validator"
@@ -39,7 +39,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
         if turn.role in SYSTEM:
             losses.note("later system messages became user messages")
         role = MODEL if turn.side == ASSISTANT else USER
-        names |= {part.id: part.reading.name for part in turn.parts if part.what == CALL}
+        names |= {part.id: part.reading.name for part in turn.parts if part.category == CALL}
         parts = [one for part in turn.parts for one in _parts(part, role, names, same, losses)]
         if parts and not same and role == MODEL:
             parts = _signed(parts)
@@ -61,25 +61,25 @@ def _model_parts(content: dict[str, Json]) -> list[dict[str, Json]]:
 
 def _parts(part: TurnPart, role: str, names: dict[str, str], same: bool, losses: Losses) -> Iterator[Json]:
     verbatim = same and isinstance(part.value, dict)
-    if part.what == TEXT:
+    if part.category == TEXT:
         if not part.reading.text:
             losses.note("empty text")
         else:
             yield join_part((part.kind, part.value)) if verbatim else {"text": part.reading.text}
-    elif part.what == THINKING:
+    elif part.category == THINKING:
         if verbatim:
             yield part.value
         else:
             losses.note(NO_THINKING)
-    elif part.what == CALL:
+    elif part.category == CALL:
         yield part.value if verbatim and part.kind == "function_call" else _call(part, losses)
-    elif part.what == RESULT:
+    elif part.category == RESULT:
         yield part.value if verbatim and part.kind == "function_response" else _response(part, names, losses)
-    elif part.what == MEDIA and not verbatim:
+    elif part.category == MEDIA and not verbatim:
         yield from _media(part, losses)
     elif verbatim:
         yield part.value
-    elif words := readable(part, losses):
+    elif words := readable_text(part, losses):
         yield {"text": words}
     else:
         losses.note(f"{part.kind}, which only its own provider knows")

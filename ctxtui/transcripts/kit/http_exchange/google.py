@@ -1,4 +1,4 @@
-"""Google's parts as clients keep them, in the common spelling (see `messages`). Its API is `wire.google`."""
+"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`). Its API is `wire.google`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxtui.transcripts.kit.messages import spoken
 
 
 def contents_items(contents: Json) -> list[Item]:
-    """The items of contents, each of which may be a string."""
+    """Convert contents, each of which may be a string, to items."""
     return [item for content in listed(contents) for item in _message(content)]
 
 
@@ -22,13 +22,13 @@ def _message(content: Json) -> list[Item]:
 
 
 def parts(content: Json) -> list[Json]:
-    """Content in any of its forms (a string, a part, a list of parts) as parts in the common spelling."""
+    """Convert content in any of its forms (a string, a part, a list of parts) to parts in Anthropic's spelling."""
     found = [content] if isinstance(content, str | dict) else listed(content)
     return [_typed(part) for part in found]
 
 
 def _typed(part: Json) -> Json:
-    """A part, which has no type of its own, in the common spelling."""
+    """Convert a part, which has no type member, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     rest = {key: item for key, item in part.items() if item is not None}
