@@ -1,4 +1,4 @@
-"""Audit of cache reads: what was foretold of each call held against what the provider reported."""
+"""Audit of cache reads: compares the forecast of each call with the provider's report."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ctxtui.core.usage import Usage
 from ctxtui.tokens.models import ModelCard
 
 _NEAR: Final = 0.05
-"""Share of a lifetime that is near its end."""
+"""Share of a lifetime that counts as near its end."""
 
 
 class Evidence:
-    """The calls before the one in question: what each left in the cache, and the least that was read."""
+    """Earlier calls, with the tokens that each had in the cache afterwards, and the smallest reads."""
 
     def __init__(self, session: Session, numbers: Mapping[str, int]) -> None:
         self._tree = session.tree
@@ -50,8 +50,7 @@ class Evidence:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
     def of(self, forecast: CacheForecast, usage: Usage, cause: Cause) -> str:
-        """Why `forecast.call`, whose report is `usage`, missed what the call before it had left, which is due to
-        `cause`."""
+        """Describe why the forecast's call, whose report is `usage`, missed, given the `cause`."""
         return (self._told(forecast, cause) or self._unexplained(forecast, usage)) + self._diagnosed(forecast, cause)
 
     def _diagnosed(self, forecast: CacheForecast, cause: Cause) -> str:
@@ -128,7 +127,7 @@ def _nearly(forecast: CacheForecast) -> str:
 
 
 def diagnosis(call: Call) -> str:
-    """The provider's own reason for a cache miss, as its answer gave it; "" where it gave none (facts §3, §4)."""
+    """The provider's own reason for a cache miss, as in its answer; "" if it gave none (facts §3, §4)."""
     found = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
     for key in ("cache_miss_reason", "cache_miss"):
         if isinstance(found, dict) and isinstance(found.get(key), dict):
@@ -161,17 +160,17 @@ def _span(seconds: float) -> str:
 
 SHARE: Final = 0.02
 LEAST: Final = 300
-"""A forecast is within when it is off by no more than `COVERAGE` of the input or `LEAST` tokens."""
+"""A forecast is within when its error is at most `SHARE` of the input or `LEAST` tokens."""
 
 
 class CacheAudited(Struct, frozen=True, kw_only=True):
-    """One call's cache read as foretold and as reported, in tokens; `call` is its number in its thread, from 1.
+    """One call's cache read as forecast and as reported, in tokens; `call` is its number in its thread, from 1.
 
     `previous` is the input of the call whose context it extends; a hit reads more than half of it. `lost` are the
-    tokens that it missed (see `losses.CacheDemand`), `foretold` those that it was to miss. `cause` says what was
-    foretold to be lost; of a miss that was not foretold what the recording holds about it, ``not in the record`` where
-    that is nothing. `evidence` is what the recording shows about a miss. `inferred`: the client's markers are not
-    recorded. `what` names the tool, parameter or model that was lost to.
+    tokens that it missed (see `cached_input.CachedInput`), `foretold` the forecast of them. `cause` is the cause
+    of the predicted loss; of a miss that was not predicted the cause in the recording, ``not in the record`` if
+    there is none. `evidence` describes a miss from the recording. `inferred`: the client's markers are not
+    recorded. `what` names the tool, parameter or model that changed.
     """
 
     thread: str
@@ -197,20 +196,20 @@ class CacheAudited(Struct, frozen=True, kw_only=True):
 
     @property
     def missed(self) -> bool:
-        """Whether the call was a miss, and no hit: a smaller loss, of which nothing was foretold, tests no forecast."""
+        """Whether the call was a miss. A smaller loss without a prediction tests no forecast, so it is none."""
         return self.lost > 0 and (self.reported * 2 <= self.previous or self.alarm)
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss was foretold, where there was anything to lose."""
+        """Whether a miss was predicted, if there was anything to lose."""
         return self.predicted * 2 <= self.previous and (self.foretold > 0 or self.lost > 0)
 
 
 class CacheAuditor:
-    """The audit of a session, call by call: each is foretold by what came before it and taught to the rest only then.
+    """Audits a session call by call: each is forecast from earlier calls, and learnt afterwards.
 
-    `rules` gives how a call is cached; everything in `book` must be counted as far as the calls reach. `card` gives
-    other facts about a model than the book's, counted in the same way.
+    `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card`
+    gives other facts about a model than the book's, counted in the same way.
     """
 
     def __init__(
@@ -223,13 +222,15 @@ class CacheAuditor:
         self._book = book
         self._rules = rules
         self.forecasts = CallForecasts(book, rules, card)
-        """What the calls taken so far have taught."""
+        """Forecasts learnt from the calls so far."""
         self._numbers: dict[str, int] = {}
         self._past = Evidence(session, self._numbers)
 
     def take(self, call: Call, demand: CacheDemand) -> CacheAudited | None:
-        """The next call of the session, which could read what `demand` says; None where nothing can be foretold of it,
-        or its provider reports no reads, or its rules are not known."""
+        """Audit the next call of the session, whose readable input is `demand`.
+
+        None if no forecast is possible, its provider reports no reads, or its rules are unknown.
+        """
         number = self._number(call)
         rules = self._rules(call)
         foretold = self.forecasts.foretell(call)
@@ -277,10 +278,10 @@ def cache_audited(
     rules: Callable[[Call], CacheRules],
     card: Callable[[str], ModelCard] | None = None,
 ) -> list[CacheAudited]:
-    """Every call that extends one with a report, whose provider reports cache reads and whose rules are known.
+    """Audit every call that extends one with a report, if its provider reports cache reads and its rules are known.
 
-    Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the same
-    way.
+    Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the
+    same way.
     """
     demands = CacheDemands(book, rules, running_of(book))
     auditor = CacheAuditor(book, rules, card)
@@ -289,7 +290,7 @@ def cache_audited(
 
 
 def cache_summary(rows: Sequence[CacheAudited]) -> dict[str, Any]:
-    """The aggregates of `rows` by provider, in percent."""
+    """Aggregate `rows` by provider, in percent."""
     by: dict[str, list[CacheAudited]] = {}
     for row in rows:
         by.setdefault(row.provider, []).append(row)
@@ -312,8 +313,10 @@ def _figures(rows: Sequence[CacheAudited]) -> dict[str, Any]:
 
 
 def cache_bands(rows: Sequence[CacheAudited]) -> dict[str, Any]:
-    """By provider: how often a report lay inside its band, in percent, and the band's median width in percent of the
-    input. Only of calls that have a band."""
+    """Share of reports inside their band and median band width by provider, in percent (width: of the input).
+
+    Only calls that have a band count.
+    """
     by: dict[str, list[CacheAudited]] = {}
     for row in rows:
         if row.ceiling > row.floor:

@@ -1,7 +1,8 @@
-"""What a client does about the cache that its recording does not say, inferred from its earlier calls.
+"""Client cache behaviour that the recording lacks, inferred from the client's earlier calls.
 
-Claude Code records no markers, and some of its calls not at all. From the reports of earlier calls follows how long
-its entries live, which prefix is warm when everything else is lost, and whether it asks by itself after each turn.
+Claude Code records no markers, and does not record all calls. The reports of earlier calls show the lifetime of
+its entries, the prefix that survives when everything else is lost, and whether the client makes a call of its own
+after each turn.
 """
 
 from __future__ import annotations
@@ -14,19 +15,21 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.usage import Usage
 
 CALL_AT_MOST: Final = 180.0
-"""Seconds that a call and the tools it asks for take at most, where a copy lost the times: the two minutes that the
-client gives a command by default, and one for the answer."""
+"""Longest duration of a call and its tools in seconds, where a copy lost the times: two minutes, the client's
+default limit for a command, and one for the answer."""
 ANSWERED_IN: Final = 0.5
-"""Seconds in which nothing is answered: a call that took less has the times of a copy."""
+"""Shortest possible duration of an answer in seconds: a faster call has the times of a copy."""
 LAG: Final = 300
-"""Tokens by which a read may fall short of what is in the cache before the cache counts as behind."""
+"""Tokens by which a read may fall short of the cached prefix before the cache counts as behind."""
 ASKED_AT: Final = "asked_at"
-"""In `Call.extra`: when a person asked, where the record's own time is that of a copy."""
+"""Key in `Call.extra`: the time of the user's message, if the record's own time is that of a copy."""
 
 
 def sent_at(call: Call) -> float | None:
-    """When the request of `call` started (Unix seconds); None where the recording's time is only that of a copy. Who
-    recorded the request itself has its time, however quick the answer was."""
+    """Start time of the request of `call` (Unix seconds); None if the recorded time is only that of a copy.
+
+    A recording of the request itself has its time, even if the answer was very fast.
+    """
     asked = call.extra.get(ASKED_AT)
     if isinstance(asked, float):
         return asked
@@ -37,8 +40,10 @@ def sent_at(call: Call) -> float | None:
 
 
 class Clock(Struct):
-    """Times of one thread's calls, in order: the call before, `call`, started not before `first` and not after `last`,
-    and its answer `ended` (None: not known)."""
+    """Bounds on the times of one thread's calls, in order.
+
+    The previous call, `call`, started between `first` and `last`, and its answer `ended` (None: unknown).
+    """
 
     first: float | None = None
     last: float | None = None
@@ -46,21 +51,21 @@ class Clock(Struct):
     call: str = ""
 
     def known(self, call: Call) -> bool:
-        """Whether anything is known about when `call`, the next one, started."""
+        """Whether the start time of `call`, the next one, is known at all."""
         return self.last is not None or sent_at(call) is not None
 
     def at(self, call: Call) -> float:
-        """The earliest time at which `call`, the next one, can have started; 0 where nothing is known."""
+        """Earliest possible start of `call`, the next one; 0 if unknown."""
         known = sent_at(call)
         return known if known is not None else self.first or 0.0
 
     def latest(self, call: Call) -> float:
-        """The latest time at which it can have started."""
+        """Latest possible start of `call`."""
         known = sent_at(call)
         return known if known is not None else self.last + CALL_AT_MOST if self.last is not None else 0.0
 
     def tick(self, call: Call) -> None:
-        """`call` has been made."""
+        """Advance past `call`."""
         if self.known(call):
             self.first, self.last = self.at(call), self.latest(call)
         known = sent_at(call)
@@ -69,15 +74,21 @@ class Clock(Struct):
 
 
 class Habit(Struct, kw_only=True):
-    """What one thread's calls have shown so far.
+    """Cache behaviour shown by one thread's calls so far.
 
-    `life` is the lifetime that the client wrote last. `cold` is the prefix that other traffic keeps warm (tokens): what
-    the thread's first call read of what stands in front of its conversation, and what was read after everything else
-    had expired. `warm` is the prefix that
-    survives a change of the messages, system prompt and tools; None until one was seen. `asides` counts turns after
-    which the client asked by itself, `turns` all that tell. `caches`: something was read or written at all. `behind`
-    is what the last call read where the provider's cache had not caught up (0: it had), `stays` and `leaves` count how
-    that went on. `lost` and `kept` count how resumed clients went on.
+    `life` is the lifetime that the client wrote last. `shared_prefix` is the prefix kept alive by other sessions
+    (tokens):
+    the part before the conversation that the thread's first call read, and later the reads after everything else
+    had
+    expired. `unexpired_prefix` survives a change of the messages: system prompt and tools; None until one was
+    seen.
+    `asides` counts turns after which the client made a call of its own, `turns` all turns with evidence.
+    `caches`: anything
+    was ever read or written. `behind` is the last call's read if the provider's cache had not caught up (0: it
+    had),
+    `stays` and `leaves` count whether the next read was behind again. `lost` and `kept` count resumed clients
+    that lost or
+    kept the cache.
     """
 
     life: str = ""
@@ -94,16 +105,16 @@ class Habit(Struct, kw_only=True):
 
     @property
     def loses_at_resume(self) -> bool:
-        """Whether a client that is started anew is taken to lose the rest: its system prompt may be another one."""
+        """Whether a restarted client is expected to lose the rest: its system prompt may differ."""
         return self.lost + 1 > self.kept
 
     @property
     def lags(self) -> bool:
-        """Whether a cache that fell behind is more likely to stay there for another call than to catch up."""
+        """Whether a cache that fell behind more often stays behind for the next call than catches up."""
         return self.behind > 0 and self.stays > self.leaves
 
     def read(self, tokens: int, expected: int, usual: bool) -> None:
-        """Take in that a call read `tokens` where `expected` were in the cache; `usual`: nothing explains less."""
+        """Learn that a call read `tokens` of `expected` cached ones; `usual`: nothing explains a smaller read."""
         fell = usual and tokens < expected - LAG
         if self.behind:
             stays = fell and tokens <= self.behind + LAG
@@ -113,18 +124,21 @@ class Habit(Struct, kw_only=True):
 
     @property
     def asks_aside(self) -> bool:
-        """Whether the client makes a call after each turn that it does not record."""
+        """Whether the client makes an unrecorded call of its own after each turn."""
         return self.asides * 2 > self.turns
 
     def aside(self, was: bool) -> None:
-        """Take in whether the client has asked by itself after a turn."""
+        """Learn whether the client made a call of its own after a turn."""
         self.turns += 1
         self.asides += was
 
     def wrote(self, usage: Usage) -> None:
-        """Take in what a call wrote. A client may change its lifetime, as Claude Code does when its plan is used up. A
-        call that wrote both says nothing new of a client that is known: results of a provider's tools are written for
-        five minutes whatever the client asks for (facts §2)."""
+        """Learn from the writes of a call.
+
+        A client may change its lifetime, as Claude Code does when its plan is used up. A call that wrote both
+        lifetimes is no evidence about a known client: results of server-side tools are written for five minutes
+        in any case (facts §2).
+        """
         self.caches = self.caches or usage.cache_read + usage.cache_write > 0
         if usage.write_1h and usage.write_5m:
             self.life = self.life or ("1h" if usage.write_1h > usage.write_5m else "5m")

@@ -1,8 +1,8 @@
-"""What the next call of a recorded session reads from the cache, foretold from what was known before it.
+"""Forecasts the cache read of the next call in a recorded session, from earlier calls only.
 
-The calls are run through the cache simulator. Where the markers are recorded (wire bodies) they are used; where they
-are not, the client's habit is inferred from its earlier calls: a marker at the end of each of the last two messages,
-with the lifetime that the session itself wrote. Prefixes have the lengths that were reported for them.
+The calls are run through the cache simulator. Recorded markers (wire bodies) are used; otherwise the client's are
+inferred from its earlier calls: a marker at the end of each of the last two messages, with the lifetime that the
+session itself wrote. Prefixes have their reported lengths.
 """
 
 from __future__ import annotations
@@ -40,42 +40,42 @@ from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
 HOLDS: Final = 0.95
-"""Share of reports that the band should hold."""
+"""Share of reports that the band should contain."""
 TYPICAL: Final = (0.1, 0.6, 0.8, 0.9)
-"""Shares of the expected read in sessions seen before, where less was read ..."""
+"""Reads in other sessions as shares of the expected one, where less was read ..."""
 _WHOLE: Final = 60
-"""... beside this many calls that read all of it."""
+"""... and the number of calls there that read all of it."""
 
 
 class Shortfalls:
-    """Reports as shares of what was expected."""
+    """Distribution of reported reads as shares of the expected ones."""
 
     def __init__(self) -> None:
         self._shares: list[float] = [*TYPICAL, *([1.0] * _WHOLE)]
 
     def learn(self, tokens: int, expected: int) -> None:
-        """A call read `tokens` where `expected` were foretold."""
+        """Learn that a call read `tokens` where `expected` were predicted."""
         if expected > 0:
             insort(self._shares, min(tokens / expected, 1.0))
 
     def floor(self, expected: int) -> int:
-        """The least that is read of `expected` tokens in `HOLDS` of all cases."""
+        """Lower bound of the read in `HOLDS` of all cases, if `expected` tokens are predicted."""
         rank = max(0, math.floor((1 - HOLDS) * (len(self._shares) + 1)) - 1)
         return math.floor(expected * self._shares[rank])
 
 
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
-"""Kinds of events beside calls that were requests."""
+"""Kinds of events besides calls that were requests."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 """The longest lifetime first."""
 
 
 class CacheForecast(Struct, frozen=True, kw_only=True):
-    """What `call` will read, in tokens: `read`, with the band `floor` to `ceiling` that should hold 95 % of reports.
+    """Predicted cache read of `call` in tokens: `read`, with the band `floor` to `ceiling` for 95 % of reports.
 
-    `base` is the call whose context it extends, `input` its foretold input. `cause` says why part of what the base
-    left is lost (see `miss_cause.Cause`), "" where nothing is. `inferred`: the markers are not recorded, the client's
-    habit was followed. `outcome` is what the simulator makes of the call.
+    `base` is the call whose context it extends, `input` its predicted input. `cause` explains a loss of part of
+    the base's cache (see `miss_cause.Cause`), "" if nothing is lost. `inferred`: the markers are not recorded,
+    the client's behaviour was used. `outcome` is the simulator's.
     """
 
     call: Call
@@ -95,13 +95,16 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss is foretold."""
+        """Whether a miss is predicted."""
         return self.read * 2 <= self.held
 
 
 class Floors(NamedTuple):
-    """Tokens at the front that a call reads where the rest is lost: `warm` while what was sent before is still cached
-    (another marker keeps them: system prompt and tools), `cold` when that has expired (other traffic does)."""
+    """Prefix tokens still readable after a miss.
+
+    `unexpired_prefix`: system and tools while their own breakpoint lives. `shared_prefix`: kept alive by other
+    sessions.
+    """
 
     warm: int = 0
     cold: int = 0
@@ -112,7 +115,7 @@ def _anew(forecast: CacheForecast) -> bool:
 
 
 def usage_of(forecast: CacheForecast) -> Usage:
-    """The usage that a foretold call would report: what is not read is written as the simulator has it, or fresh."""
+    """Usage that a predicted call would report: what is not read is written as simulated, or fresh."""
     own, rest = forecast.outcome.to_usage(), forecast.input - forecast.read
     names = [name for name in _WRITES if getattr(own, name)]
     fresh = min(rest, own.fresh) if names else rest
@@ -125,10 +128,10 @@ def usage_of(forecast: CacheForecast) -> Usage:
 
 
 class CacheForecaster:
-    """Forecasts of what a session's calls read, in order; what each report teaches is taken in by `learn`.
+    """Forecasts the reads of a session's calls, in order; learns from each report.
 
-    `rules` gives how a call is cached, `counts` the running features as its model counts them, `inputs` foretells
-    inputs (and is taught by its owner).
+    `rules` gives the cache rules of a call, `counts` the running features of its model, `inputs` predicts inputs
+    (and is taught by its owner).
     """
 
     def __init__(
@@ -152,7 +155,7 @@ class CacheForecaster:
         self._happenings_read = 0
 
     def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
-        """What `call` reads; its own report is not looked at. `foretold` is its input's forecast."""
+        """Forecast the read of `call` without its own report. `foretold` is the forecast of its input."""
         made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
         outcome = self._simulator.predict(made, self._at(call, foretold.step.asked))
         cause = self._cause(foretold, outcome)
@@ -179,8 +182,7 @@ class CacheForecaster:
         )
 
     def asking(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
-        """The caches as they are (not to be changed), `call` as a prompt of `total` tokens, and when it is sent: what a
-        what-if starts from."""
+        """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time."""
         return (
             self._simulator,
             self._prompts.prompt(call, total, self._habit(call).life),
@@ -188,32 +190,34 @@ class CacheForecaster:
         )
 
     def asked_at(self, call: Call, asked: bool) -> float:
-        """When `call` is sent, as the cache sees it (Unix seconds); `asked`: a person spoke before it."""
+        """Time of `call` for the cache (Unix seconds); `asked`: a person wrote before it."""
         return self._at(call, asked)
 
     def life(self, call: Call) -> str:
-        """The lifetime that the client of `call` writes, as far as its earlier calls have shown ("": the default)."""
+        """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
         return self._habit(call).life
 
     def tokens(self, call: Call) -> Callable[[Features], float]:
-        """What features come to in tokens of the call's model, as far as is learnt."""
+        """Return a function from features to tokens of the call's model, as learnt so far."""
         return self._prompts.tokens(call)
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
-        """The last node at or above `node` of whose length a report told before `call`, with that length in tokens."""
+        """Last node at or above `node` whose length was reported before `call`, with that length in tokens."""
         return self._prompts.reported_length(call, node)
 
     def places(self, call: Call) -> RequestEnds:
-        """Where the request ends that `call` would be with another context."""
+        """End positions of requests like `call` with other contexts."""
         return self._prompts.places(call)
 
     def expect(self, coming: Call, after: Call) -> None:
-        """Take it that `coming`, which is not made yet, sets its markers as `after` did."""
+        """Assume that `coming`, which is not made yet, sets its markers like `after`."""
         self._prompts.expect(coming, after)
 
     def floors(self, call: Call) -> Floors:
-        """What `call` reads anyway, as far as earlier calls have shown; nothing where its markers are on record: then
-        every entry is simulated."""
+        """Tokens that `call` reads in any case, by earlier calls; none if its markers are recorded.
+
+        With recorded markers every entry is simulated.
+        """
         habit = self._habit(call)
         if not self._rules(call).mechanism.writes_at_markers or self._prompts.recorded(call) or not habit.caches:
             return Floors()
@@ -223,7 +227,7 @@ class CacheForecaster:
         return Floors(warm, habit.cold)
 
     def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
-        """Take in the report of `call` and what was foretold of it; without a report only its time."""
+        """Learn from the report of `call` and its forecasts; without a report only from its time."""
         usage, clock = call.usage, self._clock(call)
         if usage is not None and usage.has_cache:
             habit = self._habit(call)
@@ -232,7 +236,7 @@ class CacheForecaster:
             habit.wrote(usage)
             cached = self._prompts.reported(call, first=forecast is None)
             if forecast is None:
-                # A thread may begin in the middle of a conversation (a resumed or copied one): that is no other's.
+                # A thread may begin in the middle of a conversation (resumed or copied): its messages are not shared.
                 habit.cold = min(usage.cache_read, self._prompts.before_messages(call))
             if cached:
                 made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
@@ -242,8 +246,11 @@ class CacheForecaster:
         clock.tick(call)
 
     def _at(self, call: Call, asked: bool) -> float:
-        """When `call` is sent, as the cache sees it (Unix seconds): as if the requests that are no calls of the record
-        had been made at the time of the call before. Lifetimes count from the last use, on record or not."""
+        """Time of `call` for the cache (Unix seconds), corrected for unrecorded requests.
+
+        Lifetimes count from the last use, recorded or not: requests that are not calls of the record are treated
+        as if they were made at the time of the previous call.
+        """
         clock = self._clock(call)
         at = clock.at(call)
         if clock.last is None or at <= clock.last:
@@ -253,8 +260,10 @@ class CacheForecaster:
         return clock.last + max(0.0, at - used)
 
     def _used_between(self, call_id: str, until: float) -> float:
-        """Time (Unix seconds, at most `until`) of the last request after the call `call_id` that is on record, but no
-        call: the client's own, or one that was interrupted. 0 where there was none."""
+        """Time (Unix seconds, at most `until`) of the last recorded request after `call_id` that is not a call.
+
+        The client's own, or an interrupted one. 0 if there was none.
+        """
         happened = self._session.happenings[self._happenings_read :]
         self._happenings_read += len(happened)
         for one in happened:
@@ -264,7 +273,7 @@ class CacheForecaster:
         return max((at for at in self._requests.get(call_id, ()) if at <= until), default=0.0)
 
     def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
-        """What the report says of the client's habit and of the provider's cache."""
+        """Update the client's behaviour and the provider's shortfalls from a report."""
         missed, cause = read * 2 <= forecast.held, forecast.cause.name
         if cause == RESUME or (not cause and forecast.call.epoch.start == EpochStart.RESUME and _anew(forecast)):
             habit.lost += missed
@@ -283,7 +292,7 @@ class CacheForecaster:
             habit.aside(read - expected > max(answer / 2, 0))
 
     def _cause(self, foretold: Forecast, outcome: CacheOutcome) -> Cause:
-        """What part of what the base left is lost to."""
+        """Cause of a loss of part of the base's cache."""
         call, step, habit = foretold.call, foretold.step, self._habit(foretold.call)
         left = self._left.get(step.base.id)
         if left is None or not self._prompts.recorded(call):
@@ -294,7 +303,7 @@ class CacheForecaster:
         return by_edits(self._tree, step.base, call, found)
 
     def _read(self, foretold: Forecast, outcome: CacheOutcome, cause: str) -> int:
-        """Tokens read, if everything goes as it should."""
+        """Tokens read if everything goes as predicted."""
         rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
         aside = rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE
         if self._prompts.recorded(foretold.call) and not aside:
@@ -311,7 +320,7 @@ class CacheForecaster:
         if habit.warm is not None:
             return habit.warm
         if rules.mechanism.takes_breakpoints:
-            # Entries end where breakpoints stood, and the simulator knows those: no front is read by itself.
+            # Entries end at breakpoints, which the simulator knows: no prefix before them is read.
             return max(outcome.read, habit.cold)
         front = self._prompts.front(foretold.call)
         if rules.mechanism.keeps_every_prefix:
@@ -323,7 +332,7 @@ class CacheForecaster:
         found = self._habits.get(key)
         if found is None:
             rules = self._rules(call)
-            # Its suggestions are for a person at its screen, and where requests are on record they show themselves.
+            # Its suggestions need a person at the screen, and with recorded requests they are recorded too.
             unseen = not self._prompts.recorded(call) and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
             found = self._habits[key] = Habit(

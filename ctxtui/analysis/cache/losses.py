@@ -1,4 +1,4 @@
-"""What of a call's input the cache had held and did not give back: the rule by which a call counts as a miss."""
+"""Cached input of a call: the tokens that it could have read, and the rule for counting a miss."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 
 SHORTEST_CACHED: Final = 1_024
-"""Below this many tokens in the cache there is nothing to miss: most models' least cacheable prefix (facts §2)."""
+"""With fewer tokens in the cache there is nothing to miss: most models' shortest cacheable prefix (facts §2)."""
 _MINUTE: Final = 60.0
 _LONGEST: Final = 720 * _MINUTE
-"""Seconds that an entry is promised to live at most."""
+"""Longest promised lifetime of an entry in seconds."""
 
 
 def lifetime(call: Call) -> float:
-    """Seconds that the entries `call` wrote or read are promised to live, judged by what it wrote (facts §2, §4)."""
+    """Promised lifetime of the entries that `call` wrote or read, in seconds, by what it wrote (facts §2, §4)."""
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST
@@ -36,27 +36,27 @@ def lifetime(call: Call) -> float:
 
 
 def lived(rules: CacheRules, longest: float) -> float:
-    """Seconds that what calls left in the cache lives: as long as the entry written to live longest (`longest`), or as
-    the provider keeps prefixes of its own accord."""
+    """Lifetime of a cached prefix in seconds: that of the longest-lived entry (`longest`), or the provider's
+    retention.
+    """
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return longest
 
 
 def warm_until(rules: CacheRules, at: float | None) -> float:
-    """The moment (Unix seconds) at which nothing that a call used `at` that time can be cached any more, whatever its
-    thread wrote; without a time there is no such moment."""
+    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry; inf without a time."""
     return math.inf if at is None else at + lived(rules, _LONGEST)
 
 
 class CacheDemand(Struct, frozen=True, kw_only=True):
-    """What one call could have read from the cache.
+    """Input of one call that the cache held before it.
 
-    `before` is the last call of its thread that has a report (None: none), and `held` tokens are what that left in the
-    cache; `expected` of them were sent again, and would have been read. `promised`: the client writes its entries
-    itself, so that each must be there. `cause` is what the recording holds about why they are not. `pause` is the time
-    in seconds since the call before began (None: not recorded), `life` how long what its thread had left lives.
-    `inferred` is what was read where no report tells it (None: a report does).
+    `before` is the last call of its thread with a report (None: none), which left `held` tokens in the cache;
+    `expected` of them were sent again, and should have been read. `promised`: the client writes its entries
+    itself, so that each must be there. `cause` is the recorded cause of a loss. `pause` is the time in seconds
+    since the previous call began (None: not recorded), `life` the lifetime of the thread's cache. `inferred` is
+    the read if no report gives it (None: a report does).
     """
 
     resent: Resent
@@ -70,14 +70,14 @@ class CacheDemand(Struct, frozen=True, kw_only=True):
     inferred: int | None = None
 
     def read(self, usage: Usage) -> int:
-        """Tokens that were read from the cache, as `usage` reports or else as they are inferred."""
+        """Tokens read from the cache, as reported in `usage` or else inferred."""
         return usage.cache_read if self.inferred is None else self.inferred
 
     def lost(self, read: int) -> int:
-        """Tokens that the cache held, that were sent again, and that are missing from `read`; 0 for a hit.
+        """Cached tokens that were sent again and are missing from `read`; 0 for a hit.
 
-        Where the client writes its entries every loss counts. A cache that a provider keeps of its own accord promises
-        nothing: there a loss counts where the request is another one, or of more than half.
+        If the client writes its entries, every loss counts. An automatic cache promises nothing: there a loss
+        counts if the request changed, or if it is more than half.
         """
         lost = self.expected - read
         if lost < SHORTEST_CACHED:
@@ -86,8 +86,11 @@ class CacheDemand(Struct, frozen=True, kw_only=True):
 
 
 class CacheDemands:
-    """The calls of a session in order, and what each could have read. `rules` gives how a call is cached, `running` the
-    running totals of a model, which must reach as far as the calls."""
+    """Cached input of a session's calls, in order.
+
+    `rules` gives the cache rules of a call, `running` the running totals of a model, which must include the
+    calls.
+    """
 
     def __init__(
         self, book: Book, rules: Callable[[Call], CacheRules], running: Callable[[str], RunningTotals]
@@ -102,7 +105,7 @@ class CacheDemands:
         self._reads: set[str] = set()
 
     def take(self, call: Call) -> CacheDemand:
-        """The next call of the session."""
+        """Add the next call of the session and return its cached input."""
         sending = self._sendings.get(call.thread)
         if sending is None:
             sending = self._sendings[call.thread] = Sending(self._book, self._running)
@@ -143,9 +146,11 @@ class CacheDemands:
         )
 
     def _held(self, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
-        """Tokens that a call with usage `was` left in the cache: what it read and wrote, where the provider reports
-        writes; elsewhere all of its input, once anything was read, or where what was sent again had changed and the
-        provider is known to keep every prefix."""
+        """Tokens that a call with usage `was` left in the cache.
+
+        Its reads and writes, if the provider reports writes; otherwise all of its input, once anything was read,
+        or if resent input had changed and the provider is known to keep every prefix.
+        """
         held = was.cache_read + was.cache_write
         if was.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
             return held

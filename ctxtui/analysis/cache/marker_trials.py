@@ -30,7 +30,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 
 FEWEST = 2
-"""Calls from which on markers can be compared."""
+"""Minimum number of calls for comparing markers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class Tried:
 class Placing:
     """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
 
-    `calls` are those with a report and a time of their own. `paid` is what their recorded usage costs; what follows is
-    simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each strategy, the
-    cheapest first, `plan` the least with all pauses known. `relative`: costs are multiples of the price of one fresh
-    token, because no price is known. `markers` says what each entry that the client's markers wrote was good for
-    (`inferred`: they are not recorded). `static`: system prompt or tools are recorded.
+    `calls` are those with a report and a time of their own. `paid` is the cost of their recorded usage; the rest
+    is simulated, so that it can be compared: `own` with the client's own markers, `tried` with those of each
+    strategy, the cheapest first, `plan` the minimum with all pauses known. `relative`: costs are multiples of the
+    price of one fresh token, because no price is known. `markers` gives the value of each entry that the client's
+    markers wrote (`inferred`: they are not recorded). `static`: system prompt or tools are recorded.
     """
 
     thread: str
@@ -73,11 +73,10 @@ def placing(
     thread: str,
     prompts: CachePrompts | None = None,
 ) -> Placing | None:
-    """The calls of `thread` under every strategy, with the least that markers can cost and what the client's own are
-    worth; None where its provider takes no markers or too little is known.
+    """Compare the calls of `thread` under every strategy, with the optimum and the client's own markers.
 
-    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted. `prompts` is what
-    `taught` gave, where it was asked before.
+    None if its provider takes no markers or too little is known. `rates` prices a call's tokens (None: no price
+    is known). Everything in `book` must be counted. `prompts` is the result of `taught`, if already computed.
     """
     prompts = prompts or taught(book, rules)
     calls = comparable(book, rules, thread)
@@ -113,7 +112,7 @@ def placing(
 
 
 def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
-    """Prompts of a session's calls whose lengths are known from all its reports."""
+    """Build prompts of a session's calls with lengths from all its reports."""
     inputs = Forecaster(book.session, book.cumulated, book.card)
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
     for call in list(book.session.calls.values()):
@@ -125,7 +124,7 @@ def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
 
 
 def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
-    """The calls of a thread that other markers can be tried on; none where some time goes back."""
+    """Calls of a thread that other markers can be tried on; empty if times are not in order."""
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).mechanism.writes_at_markers]
     times = [sent_at(call) or 0.0 for call in calls]
@@ -135,7 +134,7 @@ def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> 
 def strategic(
     book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[TimedPrompt], strategy: Strategy
 ) -> list[tuple[CacheMarker, ...]]:
-    """The marks that `strategy` puts on each call, which knows what is cached by then."""
+    """Markers that `strategy` sets on each call, given the cache at that time."""
     simulator, found = Simulator(), []
     tree, known = book.session.tree, KnownEnds()
     for call, one in zip(calls, timed, strict=True):
@@ -153,7 +152,7 @@ def _tried(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) ->
 
 
 def _life(call: Call) -> str:
-    """The lifetime that its client is taken to have asked for where its markers are not recorded ("": the default)."""
+    """Lifetime that the client is assumed to request if its markers are not recorded ("": the default)."""
     return "1h" if call.usage is not None and call.usage.write_1h > call.usage.write_5m else ""
 
 

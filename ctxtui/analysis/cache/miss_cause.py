@@ -1,5 +1,4 @@
-"""Why a call does not read all that the one before it left: foretold from what was known before its report, and what
-the recording holds about a miss that was not foretold."""
+"""Finds the cause of a miss: predicted before a call's report, or found in the recording afterwards."""
 
 from __future__ import annotations
 
@@ -27,20 +26,23 @@ CONTENT: Final = explain.CONTENT
 TOOLS: Final = explain.TOOLS
 PARAMETER: Final = explain.PARAMETER
 BEHIND: Final = "cache behind"
-"""An automatic cache that had not caught up at the call before, and was not expected to."""
+"""An automatic cache that was behind at the previous call, unexpectedly."""
 EDITS: Final = "edits"
-"""Edits alone: they were applied or taken back, and the agent's own context only went on."""
+"""Edits alone, applied or taken back: the agent's own context only grew."""
 
 FROM_OUTSIDE: Final = (EXPIRED, RESUME, MODEL)
-"""Causes after which only what other traffic keeps warm is left."""
+"""Causes after which only the prefix kept alive by other traffic is left."""
 AFTER_ASIDE: Final = ("", STRIPPED)
-"""What does not matter where the client itself asked after the turn: that call has cached the prompt as it now is."""
+"""Causes without effect if the client made its own call after the turn: that call has cached the current prompt."""
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 class Cause(NamedTuple):
-    """`name` is one of this module's or of `cache.explain`, "" where nothing is lost. `by` is how much too late
-    (seconds), too far (positions), too short (tokens); `what` names the tool, parameter or model."""
+    """Cause of a miss. `name` is one of this module's or of `cache.explain`, "" if nothing is lost.
+
+    `by` is the amount: seconds too late, positions too far, tokens too few; `what` names the tool, parameter or
+    model.
+    """
 
     name: str = ""
     by: float = 0.0
@@ -51,7 +53,7 @@ NO_CAUSE: Final = Cause()
 
 
 def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome) -> Cause:
-    """The cause between two requests whose markers and parameters are on record; `left` is what the first one left."""
+    """Cause between two requests with recorded markers and parameters; `left` is the outcome of the first."""
     found = explain.why(tree, before, now, left, outcome)
     if found is None or found.cause == explain.NOT_IN_RECORD:
         return Cause()
@@ -59,8 +61,7 @@ def recorded(tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutco
 
 
 def by_edits(tree: Tree, before: Call, call: Call, found: Cause) -> Cause:
-    """`found`, a cause between two calls; `EDITS` where it says that another context left, and it was edits alone that
-    made it another one."""
+    """Replace the cause between two calls by `EDITS` if edits alone changed the context that was sent."""
     if found.name not in _OTHER_CONTEXT or ROOT in (before.raw_head, call.raw_head):
         return found
     parts = not tree.holds(call.sent_head, before.sent_head)
@@ -68,8 +69,11 @@ def by_edits(tree: Tree, before: Call, call: Call, found: Cause) -> Cause:
 
 
 def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, habit: Habit) -> Cause:
-    """The cause where the recording has no markers. The outcome is that of the earliest time at which the call starts,
-    less what the cache was used by requests that are no calls."""
+    """Cause if the recording has no markers.
+
+    The outcome is for the earliest possible start of the call, minus the time until the last unrecorded use of
+    the cache.
+    """
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
         return Cause(MODEL, what=f"{base.model} → {call.model}")
@@ -78,7 +82,7 @@ def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, c
     if late is not None:
         return Cause(EXPIRED, late)
     anew = call.epoch != base.epoch
-    # Another version has another system prompt.
+    # Each client version has its own system prompt.
     other = base.extra.get(CLIENT_VERSION) != call.extra.get(CLIENT_VERSION)
     if anew and call.epoch.start is EpochStart.RESUME and step.asked and (other or habit.loses_at_resume):
         return Cause(RESUME)
@@ -98,9 +102,10 @@ def inferred(tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, c
 
 
 def in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules) -> Cause:
-    """What the recording itself holds about why `call` could not read all that `before` had left, whether or not it was
-    foretold: no cause that stands in the file is left out. `late` are the seconds since what its thread had left has
-    expired, None where it had not."""
+    """Cause found in the recording for a loss between `before` and `call`, whether it was predicted or not.
+
+    `late` is the time in seconds since the thread's cache expired, None if it had not.
+    """
     return by_edits(tree, before, call, _in_record(tree, before, call, resent, late, rules))
 
 
@@ -114,7 +119,7 @@ def _in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float
         return Cause(COMPACTION)
     first, second = explain.first_difference(tree, before.sent_head, call.sent_head)
     if first != ROOT and ROOT not in (before.sent_head, call.sent_head):
-        # Tools stand in front of everything: a change of theirs is the first there is.
+        # Tools come first in a prompt, so that a change of tools is always the first difference.
         sections = {tree[node].place.section for node in (first, second) if node != ROOT}
         if "tools" in sections:
             return Cause(TOOLS, what=explain.describe_tool_changes(tree, before.sent_head, call.sent_head))
@@ -133,15 +138,15 @@ def _in_record(tree: Tree, before: Call, call: Call, resent: Resent, late: float
 
 
 _OTHER_CONTEXT: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
-"""Causes that say that another context left."""
+"""Causes in which a different context was sent."""
 CHANGES: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
-"""Causes that say that the request is another one: what was lost to them no cache would have kept."""
+"""Causes in which the request itself changed: no cache could have kept the tokens lost to them."""
 _EFFORT: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
-"""Members of `Call.extra` under which clients record what they asked for beside the context."""
+"""Keys of `Call.extra` for settings that clients record besides the context."""
 
 
 def _parameters(before: Call, call: Call, rules: CacheRules) -> str:
-    """Which parameters that reach the prompt differ between two calls, as far as they are on record."""
+    """Describe the recorded parameters that reach the prompt and differ between two calls."""
     if before.skeleton is not None and call.skeleton is not None:
         given = [
             {path: value for path, _, value in effective_parameters(rules, one.skeleton.dialect, sent_params(one))}
@@ -160,11 +165,11 @@ def _parameters(before: Call, call: Call, rules: CacheRules) -> str:
 
 
 def _late(rules: CacheRules, at: float, clock: Clock, habit: Habit) -> float | None:
-    """Seconds since everything of the thread has expired; None where it has not."""
+    """Seconds since the thread's whole cache expired; None if it has not."""
     does = rules.mechanism
     if clock.last is None or not (does.writes_at_markers or does.keeps_every_prefix):
         return None
     life = rules.seconds(habit.life) if does.writes_at_markers else rules.retention
-    # The latest that the call before can have started.
+    # `clock.last` is the latest possible start of the previous call.
     past = at - clock.last - life
     return past if past > 0 else None

@@ -1,4 +1,4 @@
-"""One miss of the prompt cache, as it is shown, and what its causes are called: light, for the first frame needs it."""
+"""One miss of the prompt cache, and the displayed names of causes. Few imports, as the first frame needs it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ NOT_IN_RECORD: Final = "not in the record"
 TTL, CONTENT, SYSTEM, TOOLS, MODEL = "TTL", "content changed", "system changed", "tools changed", "model changed"
 COMPACTION, RESTART, STRIPPED, UNKNOWN = "compaction", "client restarted", "thinking stripped", NOT_IN_RECORD
 PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits applied"
-"""Causes, as they are shown; those about markers are `cache.explain`'s."""
+"""Displayed names of causes; those about markers are `cache.explain`'s."""
 
 
 class PartingBlock(Struct, frozen=True):
-    """One of the two blocks that part a call from the one before: its category, label and words (shortened)."""
+    """One of the two blocks in which a call differs from the previous one; `words` are shortened."""
 
     category: str
     label: str
@@ -22,16 +22,22 @@ class PartingBlock(Struct, frozen=True):
 
 
 class Missed(Struct, frozen=True, kw_only=True):
-    """One miss. `number` (from 1) of `thread` at `at` (Unix seconds), which `base` was the call before.
+    """One miss: call `number` (from 1) of `thread` at `at` (Unix seconds); `base` is the previous call.
 
-    `tokens` were written again or paid in full: `paid` is what they cost at this call, `usd` what that is more than
-    reading them (None: no price is known). `read` tokens were read, `partial`: not nothing; `shared` are the tokens
-    that both requests begin with, as reported for them; `sizes` are the inputs of both calls. `cause` is one of this
-    module's, `by` how many seconds too late it came, `pause` the seconds since the call before (None: not recorded),
-    `life` the lifetime that counted, `what` more about the cause. `tested`: the simulator was asked whether it would be
-    hit or miss (see `audit.CacheAudited.missed`); `foreseen`: it said miss. `block` is the place (from 1) of the first
-    block that differs among `blocks`, `old` and `new` that block in both requests, `writer` the tool call of this
-    session that changed it, "" for none.
+    `tokens` were written again or paid in full: `paid` is their cost at this call, `usd` the extra cost over
+    reading them
+    (None: no price is known). `read` tokens were read (`partial`: more than none); `shared` are the tokens of the
+    common
+    prefix of both requests, as reported; `sizes` are the inputs of both calls. `cause` is one of this module's,
+    `by` the
+    delay in seconds after expiry, `pause` the seconds since the previous call (None: not recorded), `life` the
+    lifetime in
+    force, `what` details of the cause. `tested`: the simulator predicted hit or miss (see
+    `audit.CacheAudited.missed`);
+    `foreseen`: it predicted the miss. `block` is the position (from 1) of the first block that differs among
+    `blocks`,
+    `old` and `new` that block in both requests, `writer` the tool call of this session that changed it, "" for
+    none.
     """
 
     thread: str
@@ -61,5 +67,5 @@ class Missed(Struct, frozen=True, kw_only=True):
 
     @property
     def partial(self) -> bool:
-        """Whether what stands in front of the change was still read."""
+        """Whether the prefix before the change was still read."""
         return self.read > 0

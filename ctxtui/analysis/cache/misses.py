@@ -1,4 +1,4 @@
-"""The misses of a session, dearest first: what was lost, why, which block parted the requests, what would cure it."""
+"""Finds the misses of a session, dearest first, with cost, cause, the block that differs, and the cure."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ _CAUSE: Final = {
     **{name: name for name in (MARKER_MISSING, MARKER_MOVED, LOOKBACK, MINIMUM, NOT_YET)},
 }
 _SHOWN: Final = 4_000
-"""Characters of a block that are taken along to be compared word by word."""
+"""Characters of a block kept for the comparison word by word."""
 
 
 class Misses(Struct, frozen=True):
     """All misses of a session, most expensive first, for every screen and command.
 
-    `calls` counts the calls whose forecast was compared with their report; `false_alarms` of them were forecast to miss
-    and did not. `usd` is the cost of the session (None: unknown) without its `unpriced` calls, which have a report and
-    no price. `partial` counts the calls that used more than their report says.
+    `calls` counts the calls whose forecast was compared with their report; `false_alarms` of them were predicted
+    to miss and did not. `usd` is the cost of the session (None: unknown) without its `unpriced` calls, which have
+    a report and no price. `partial` counts the calls that used more than their report says.
     """
 
     found: tuple[Missed, ...]
@@ -77,7 +77,7 @@ class Misses(Struct, frozen=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only the least that the session can have cost."""
+        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
@@ -92,7 +92,7 @@ class Misses(Struct, frozen=True):
 
     @property
     def foreseen(self) -> int:
-        """Number of misses that the simulator foretold."""
+        """Number of misses that the simulator predicted."""
         return sum(one.foreseen for one in self.found)
 
     @property
@@ -102,32 +102,31 @@ class Misses(Struct, frozen=True):
 
     @property
     def lost(self) -> float | None:
-        """USD paid for the misses above what reads would have cost, where prices are known; None where none is."""
+        """USD paid for the misses above the price of reads, where prices are known; None if none is."""
         known = [one.usd for one in self.found if one.usd is not None]
         return sum(known) if known or not self.found else None
 
     @property
     def partly_lost(self) -> bool:
-        """Whether a price is missing in `lost`."""
+        """Whether `lost` lacks a price."""
         return any(one.usd is None for one in self.found)
 
     def of(self, thread: str) -> list[Missed]:
-        """The misses of one thread, in order of calls."""
+        """Misses of one thread, in order of calls."""
         return sorted((one for one in self.found if one.thread == thread), key=lambda one: one.number)
 
 
 def dearest(found: Iterable[Missed]) -> list[Missed]:
-    """Misses, dearest first."""
+    """Sort misses, dearest first."""
     return sorted(found, key=lambda one: (-(one.usd or 0.0), -one.tokens, one.thread, one.number))
 
 
 class MissFinder:
-    """Finds the misses of a session, call by call. THE one place that says which calls missed the cache, what each
-    lost and why, whether it was tested against the simulator and foreseen.
+    """Finds the misses of a session, call by call: the only source of misses, their costs and causes.
 
-    `rules` gives how a call is cached, `running` the running totals of a model; both must know the calls that are
-    taken. `costs` holds calls' prices by id and `rates` gives what a token costs; without them USD are not known. What
-    was foretold of each call is kept in `rows`, unless only misses are wanted.
+    `rules` gives the cache rules of a call, `running` the running totals of a model; both must include the calls
+    that are added. `costs` holds calls' prices by id and `rates` gives the price of a token; without them USD are
+    unknown. Forecasts are kept in `rows`, unless only misses are needed.
     """
 
     def __init__(
@@ -150,15 +149,15 @@ class MissFinder:
         self.found: list[Missed] = []
         self._misses_alone = misses_alone
         self.rows: list[CacheAudited] = []
-        """The calls that were foretold and held against their reports."""
+        """Calls whose forecasts were compared with their reports."""
 
     @property
     def forecasts(self) -> CallForecasts:
-        """What the calls taken so far have taught about the next one."""
+        """Forecasts learnt from the calls so far, for the next one."""
         return self._auditor.forecasts
 
     def take(self, call: Call) -> Missed | None:
-        """The next call of the session."""
+        """Add the next call of the session; returns its miss, if it is one."""
         demand = self._demands.take(call)
         row = self._auditor.take(call, demand)
         if row is not None and not self._misses_alone:
@@ -186,7 +185,7 @@ class MissFinder:
         told = Cause(row.cause, what=row.what) if row is not None else demand.cause
         cause = _cause(told.name, tree, second if second != ROOT else first)
         if cause == STRIPPED and first != ROOT:
-            # It is about what is gone, not about what follows it.
+            # The difference is the removed thinking, not the block after it.
             second = ROOT
         differs = (second != ROOT and first != ROOT) or cause in (CONTENT, SYSTEM, TOOLS, STRIPPED, EDITS)
         paid, more = self._usd(call, demand, tokens)
@@ -219,7 +218,7 @@ class MissFinder:
         )
 
     def _usd(self, call: Call, demand: CacheDemand, tokens: int) -> tuple[float | None, float | None]:
-        """What the lost tokens cost at `call`, and what that is more than reading them."""
+        """Cost of the lost tokens at `call`, and the extra cost over reading them."""
         cost, usage = self._costs.get(call.id), call.usage
         by_rate = self._rates(call) if self._rates is not None and cost is not None else None
         if cost is None or usage is None:
@@ -234,7 +233,7 @@ def finder_of(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> MissFinder:
-    """A `MissFinder` that has taken every call of a session, whose book must be counted whole."""
+    """A `MissFinder` with every call of a session, whose book must be counted whole."""
     finder = MissFinder(book, rules, running_of(book), costs, rates)
     for call in list(book.session.calls.values()):
         finder.take(call)
@@ -247,12 +246,12 @@ def misses_of(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
-    """The misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
+    """Misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
     return misses_by(finder_of(book, rules, costs, rates), book, costs)
 
 
 def misses_by(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
-    """Collect the misses of a session after `finder` has taken every call."""
+    """Collect the misses of a session after every call was added to `finder`."""
     calls = list(book.session.calls.values())
     whole = summed(row_of(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(
@@ -299,7 +298,7 @@ def _words(block: Block) -> str:
 
 
 def _writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """The tool call of this session that touched the file which the changed block is about, if one did between."""
+    """Name of the tool call before `call` that touched the file of the changed block; "" if none did."""
     tree = book.session.tree
     if node == ROOT:
         return ""

@@ -1,4 +1,4 @@
-"""The next call of a context: what it will read from the cache, write to it, and cost."""
+"""Forecast of the next call of a context: tokens read from the cache, tokens written, and cost."""
 
 from __future__ import annotations
 
@@ -15,21 +15,26 @@ from ctxtui.core.call import Call
 from ctxtui.core.usage import WRITES, Usage
 
 LAST: int = 20
-"""Calls whose answers make the typical one."""
+"""Number of calls whose answers give the typical one."""
 
 Charge = Callable[[Usage, float], float | None]
-"""What a usage costs in USD at a time (Unix seconds); None where the price is not known."""
+"""Gives the cost of a usage in USD at a time (Unix seconds); None if the price is unknown."""
 
 
 class Coming(Struct, frozen=True, kw_only=True):
     """Forecast of the next call.
 
-    `input` in tokens (90 % interval `lo` to `hi`) is the sum of `read`, `write` and `fresh`; `answer` is a typical one.
-    `usd` holds the prices of these four parts (None: not known), `uncached` that of the call without a cache. `expires`
-    is when the cache entry that would be read expires (Unix seconds; None: there is none), `life` its lifetime in
-    seconds. `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marks` counts
-    them. 95 % of reads fall between `floor` and `ceiling`. `cause` names why part of the previous call's cache is lost
-    ("": nothing is). `outdated`: the context has grown since, and a new forecast is being computed.
+    `input` in tokens (90 % interval `lo` to `hi`) is the sum of `read`, `write` and `fresh`; `answer` is a
+    typical one.
+    `usd` holds the prices of these four parts (None: unknown), `uncached` that of the call without a cache.
+    `expires` is
+    the expiry of the cache entry that would be read (Unix seconds; None: there is none), `life` its lifetime in
+    seconds.
+    `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marks` counts them.
+    95 % of
+    reads fall between `floor` and `ceiling`. `cause` names the cause of a loss of the previous call's cache ("":
+    nothing is
+    lost). `outdated`: the context has grown since, and a new forecast is being computed.
     """
 
     model: str
@@ -54,13 +59,15 @@ class Coming(Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> float | None:
-        """USD of the call; None where a price is not known."""
+        """USD of the call; None if a price is unknown."""
         known = [part for part in self.usd if part is not None]
         return sum(known) if len(known) == len(self.usd) else None
 
     def left(self, now: float) -> float | None:
-        """Seconds until what would be read cannot be read any more, seen at `now` (Unix seconds; negative: since then).
-        Never more than it lives: a recording's clock may be ahead of this one's."""
+        """Seconds until the cached prefix expires, at `now` (Unix seconds; negative: since then).
+
+        At most its lifetime: a recording's clock may be ahead of this one's.
+        """
         if self.expires is None:
             return None
         left = self.expires - max(now, self.at)
@@ -68,8 +75,8 @@ class Coming(Struct, frozen=True, kw_only=True):
 
 
 def typical_answer(calls: Sequence[Call]) -> int:
-    """Tokens of a typical answer of the last calls."""
-    # A partial count says less than nothing where there are whole ones.
+    """Tokens of a typical answer, from the last calls."""
+    # Partial counts would bias the median if there are whole ones.
     whole = (call.output for call in reversed(calls) if call.output and not call.is_partial)
     outputs = list(islice(whole, LAST)) or list(islice(filter(None, (call.output for call in reversed(calls))), LAST))
     return round(median(outputs)) if outputs else 0
@@ -85,8 +92,10 @@ def coming(
     life: float = 0.0,
     inferred: bool = False,
 ) -> Coming:
-    """The next call as `asked`; `expiry` as in the class, `calls` are the thread's so far, `half` is the half width of
-    the forecast of its input, in tokens."""
+    """Forecast the next call from the request `asked`; `expiry` is `Coming.expires`.
+
+    `calls` are the thread's so far, `half` is the half width of the input forecast in tokens.
+    """
     outcome, forecast = asked.simulator.predict(asked.prompt, asked.at), asked.forecast
     usage = usage_of(forecast) if forecast is not None else outcome.to_usage()
     answer, total = typical_answer(calls), usage.input
@@ -114,7 +123,7 @@ def coming(
 
 
 def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None, float | None, float | None]:
-    """USD of what is read, written and fresh."""
+    """USD of the tokens read, written and fresh."""
     written = {name: getattr(usage, name) for name in WRITES}
     parts = Usage(cache_read=usage.cache_read), Usage(**written), Usage(fresh=usage.fresh)
     read, write, fresh = (charge(part, at) for part in parts)
@@ -122,7 +131,7 @@ def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None
 
 
 def coming_with(coming: Coming, plain: Usage, usage: Usage, markers: int, charge: Charge) -> Coming:
-    """`coming` where the simulated caches would charge `usage` in place of `plain`, at so many `markers`."""
+    """Adjust a forecast for edits: the simulated usage is `usage` instead of `plain`, with `markers` markers."""
     grows, at = usage.input - plain.input, coming.at
     total = max(0, coming.input + grows)
     read = min(total, max(0, coming.read + usage.cache_read - plain.cache_read))

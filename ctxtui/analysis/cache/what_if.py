@@ -1,4 +1,4 @@
-"""A recorded call, or the one after it, as a question to the cache simulator: what a what-if starts from."""
+"""Replays a recorded session up to a call or the one after it, for what-ifs with the cache simulator."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from ctxtui.tokens.features import Features
 from ctxtui.wire.request import Request
 
 Weigh = Callable[[Features], float]
-"""What features come to in tokens."""
+"""Gives the tokens of features."""
 
 
 class NextRequest(NamedTuple):
-    """The caches before a request, the request, and when it is sent (Unix seconds).
+    """Caches before a request, the request, and its time (Unix seconds).
 
-    `forecast` is what is foretold of it beyond the simulator, from what the client did before: the same forecast that
-    the audit holds against the reports. None where no earlier call tells. `weigh` gives the tokens of a block's
-    features, as the lengths of the prompt have it, `place` where the same request with another context ends,
-    `floors` what it reads anyway.
+    `forecast` adds to the simulation what the client's behaviour predicts; the audit compares the same forecast
+    with the reports. None if no earlier call allows one. `weigh` gives the tokens of a block's features in this
+    prompt, `place` the end position of the same request with another context, `floors` its read in any case.
     """
 
     simulator: Simulator
@@ -43,43 +42,45 @@ class NextRequest(NamedTuple):
 
 
 Beside = Callable[[], CallForecasts | None]
-"""Gives what another one who goes through the same session has learnt so far; None where there is nobody."""
+"""Gives the forecasts of another reader of the same session; None if there is none."""
 
 
 class Replay:
-    """A session's calls in order, up to one of them: what was known then. Asked about a later call it goes on from
-    where it is, about an earlier one, or where the record changed, it begins anew. `rules` gives how a call is cached;
-    everything in `book` must be counted. Who has gone through the session `beside` it is asked first: what they have
-    learnt is taken where it is the same, and gone on from once they have begun anew."""
+    """A session's calls in order up to one of them, with the forecasts learnt so far.
+
+    A later call continues from the current one; an earlier call, or a changed record, restarts. `rules` gives the
+    cache rules of a call; everything in `book` must be counted. Forecasts of another reader (`beside`) are used
+    if it has learnt the same calls, and continued once that reader has restarted.
+    """
 
     def __init__(self, book: Book, rules: Callable[[Call], CacheRules], beside: Beside = lambda: None) -> None:
         self._book = book
         self._rules = rules
         self._beside = beside
         self._lent: CallForecasts | None = None
-        """What was learnt by the one beside, when that was last looked at."""
+        """Forecasts of the other reader when last used."""
         self._known = self._begun()
         self._lives: tuple[list[Call], float] = [], 0.0
-        """The calls of which the longest life was asked last, and that."""
+        """Calls of the last `longest_life`, and its result."""
 
     def _begun(self) -> CallForecasts:
         return CallForecasts(self._book, self._rules)
 
     def _upto(self, last: Call, *, inclusive: bool) -> CallForecasts:
-        """What the calls before `last` have taught, and it too where it is `inclusive`."""
+        """Forecasts learnt from the calls before `last`, and from it too if `inclusive`."""
         wanted = list(self._book.session.calls.values())
-        # From the end: that is where it stands, of a session that grows.
+        # Search from the end, where it is in a growing session.
         place = next((at for at in range(len(wanted) - 1, -1, -1) if wanted[at].id == last.id), None)
         if place is not None:
             del wanted[place + inclusive :]
         beside = self._beside()
         if self._lent is not None and self._lent is not beside:
-            # Nobody goes on with it any more.
+            # The other reader no longer uses it.
             self._known, self._lent = self._lent, None
         if beside is not None and inclusive and _asks_alike(last) and beside.taken == wanted:
             self._lent = beside
             return beside
-        if wanted[: len(self._known.taken)] != self._known.taken:  # compared by identity first: quick
+        if wanted[: len(self._known.taken)] != self._known.taken:  # identity is compared first, which is fast
             self._known = self._begun()
         known = self._known
         for call in wanted[len(known.taken) :]:
@@ -87,17 +88,18 @@ class Replay:
         return known
 
     def longest_life(self, calls: Sequence[Call]) -> float:
-        """Seconds that what `calls` wrote to the cache is promised to live at most; each is looked at once as long as
-        there are only more of them."""
+        """Longest promised lifetime of the cache writes of `calls` in seconds; each is read once while calls are
+        only added.
+        """
         known, longest = self._lives
-        if list(calls[: len(known)]) != known:  # compared by identity first: quick
+        if list(calls[: len(known)]) != known:  # identity is compared first, which is fast
             known, longest = [], 0.0
         longest = max(longest, *map(lifetime, calls[len(known) :]), 0.0)
         self._lives = list(calls), longest
         return longest
 
     def before(self, call: Call) -> NextRequest:
-        """`call` as it was sent, after every call that the session made before it."""
+        """Request of `call` as it was sent, with the caches of all earlier calls of the session."""
         known = self._upto(call, inclusive=False)
         foretold = known.inputs.forecast(call)
         given = call.usage.input if call.usage else call.estimated_input
@@ -105,7 +107,7 @@ class Replay:
         return _asking(known.reads, call, total)
 
     def following(self, call: Call, head: int, at: float | None = None) -> NextRequest:
-        """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
+        """Request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
         known = self._upto(call, inclusive=True)
         started = at if at is not None else call.ended or call.started
         coming = replace(
@@ -121,7 +123,7 @@ class Replay:
             skeleton=_bare(call.skeleton),
         )
         known.reads.expect(coming, call)
-        # Where the recording has a figure of its own for `call`, that is what its context is shown as.
+        # An estimate in the recording takes precedence, because the screen shows it for `call`.
         foretold = known.inputs.forecast(coming) if call.estimated_input is None else None
         forecast = known.reads.forecast(coming, foretold) if foretold is not None else None
         total = foretold.predicted if foretold else self._grown(call, coming)
@@ -131,37 +133,40 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown(self, call: Call, coming: Call) -> int:
-        """What the context of `call` comes to, with all that it has beyond its blocks, and the blocks that `coming` has
-        more (or less)."""
+        """Size of the context of `call`, including its unrecorded part, plus the blocks that `coming` adds (or
+        lacks).
+        """
         return max(0, figures(self._book, call).context_tokens + self._counted(coming) - self._counted(call))
 
 
 def _asks_alike(last: Call) -> bool:
-    """Whether asking what would follow `last` leaves no trace in what is learnt: its parameters are not on record, and
-    its client's habit is known."""
+    """Whether a what-if after `last` has no effect on what is learnt.
+
+    True if its parameters are not recorded, and its client's behaviour is known.
+    """
     return last.skeleton is None and last.usage is not None and last.usage.has_cache
 
 
 def _asking(reads: CacheForecaster, call: Call, total: int, forecast: CacheForecast | None = None) -> NextRequest:
     simulator, made, at = reads.asking(call, total)
-    # A copy: what is asked of stays as it is when the replay goes on.
+    # A copy, so that the request stays valid when the replay continues.
     return NextRequest(simulator.copy(), made, at, reads.tokens(call), reads.places(call), reads.floors(call), forecast)
 
 
 def before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:
-    """As `Replay.before`, once."""
+    """Like `Replay.before`, for a single call."""
     return Replay(book, rules).before(call)
 
 
 def following(
     book: Book, rules: Callable[[Call], CacheRules], call: Call, head: int, at: float | None = None
 ) -> NextRequest:
-    """As `Replay.following`, once."""
+    """Like `Replay.following`, for a single call."""
     return Replay(book, rules).following(call, head, at)
 
 
 def _bare(skeleton: Skeleton | None) -> Skeleton | None:
-    """What is known beforehand of how the next request is written: its parameters, where its marker sets itself."""
+    """The known parts of the next request's format: its parameters, and a marker at its end."""
     if skeleton is None or "cache_control" not in Request((), skeleton).params:
         return None
     parts = {key: value for key, value in skeleton.parts.items() if key in ("frame", "styles")}
