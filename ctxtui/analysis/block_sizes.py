@@ -46,10 +46,10 @@ class BlockSizes:
         """Tokens of any block; headers count with the next block."""
         if block.kind == HEADER:
             return 0
-        found = self._known.get(block.digest)
-        if found is None:
-            found = self._known[block.digest] = round(weigh(self._measure(block), self._weights))
-        return found
+        tokens = self._known.get(block.digest)
+        if tokens is None:
+            tokens = self._known[block.digest] = round(weigh(self._measure(block), self._weights))
+        return tokens
 
     @property
     def whole(self) -> int:

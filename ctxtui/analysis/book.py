@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from ctxtui.analysis.forecast import Forecast, ForecastRange, Learning
+from ctxtui.analysis.forecast import Forecast, ForecastLearner, ForecastRange
 from ctxtui.analysis.labels.segments import Segment, by_category
 from ctxtui.analysis.read.absence import Absences
 from ctxtui.analysis.read.read_context import ReadContexts
@@ -58,7 +58,7 @@ class Book:
         self._by_model: dict[str, Cumulated] = {}
         """The same by model, a faster lookup: several are made per call."""
         self._reported = ReportedThinking(session)
-        self._learning = Learning(session, self.cumulated, self.card)
+        self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
         self.contexts = ReadContexts(self)
         self._first: dict[tuple[str, int], str] = {}
@@ -73,33 +73,33 @@ class Book:
 
     def card(self, model: str) -> ModelCard:
         """Facts about `model`; an unknown one has an estimate's card."""
-        found = self._cards.get(model)
-        if found is None:
-            found = self._cards.setdefault(model, self._table.card(model))
-        return found
+        card = self._cards.get(model)
+        if card is None:
+            card = self._cards.setdefault(model, self._table.card(model))
+        return card
 
     def weights(self, model: str) -> Weights:
         """Tokens of `model` per raw feature: learned from the session's reports once there are enough."""
-        known = self._weights
-        found = known.get(model)
-        if found is None:
+        published = self._weights
+        weights = published.get(model)
+        if weights is None:
             # If new weights are published meanwhile, this is stored in the old dict, which is no longer read.
-            found = known.setdefault(model, self._learning.weights(model))
-        return found
+            weights = published.setdefault(model, self._learning.weights(model))
+        return weights
 
     def cumulated(self, model: str) -> Cumulated:
         """Running features as counted for `model`."""
         by_model = self._by_model
-        found = by_model.get(model)
-        if found is None:
+        cumulated = by_model.get(model)
+        if cumulated is None:
             card = self.card(model)
             ways = self._cumulated
-            found = ways.get(card.counting)
-            if found is None:
+            cumulated = ways.get(card.counting)
+            if cumulated is None:
                 # Two threads may get here at once; setdefault gives both the same object.
-                found = ways.setdefault(card.counting, self._uncounted(card, self._reported))
-            by_model[model] = found
-        return found
+                cumulated = ways.setdefault(card.counting, self._uncounted(card, self._reported))
+            by_model[model] = cumulated
+        return cumulated
 
     def _uncounted(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
         return Cumulated(self.session.tree, self._measure(card), self._parts(card), reported.tokens, reported.alike)
@@ -114,8 +114,8 @@ class Book:
         split, measure = self._labels(card), self._measure(card)
 
         def parts(node: Node) -> list[tuple[int, Features]]:
-            found = split(node)
-            return by_category(found, measure(node.block), node.category) if found else []
+            segments = split(node)
+            return by_category(segments, measure(node.block), node.category) if segments else []
 
         return parts
 
@@ -127,11 +127,11 @@ class Book:
     def models(self) -> frozenset[str]:
         """Models of the session's calls; one without a name if there are none."""
         calls = self.session.calls
-        seen, known = self._models
-        if seen != len(calls):
+        count, known = self._models
+        if count != len(calls):
             # Copy first: another thread may be adding calls.
             every = list(calls.values())
-            known |= {call.model for call in every[seen:]}
+            known |= {call.model for call in every[count:]}
             # Assign both together, so that another thread sees a consistent pair.
             self._models = len(every), known
         return known or frozenset({""})
@@ -148,12 +148,12 @@ class Book:
     def advance(self, limit: int | None = None) -> tuple[int, int]:
         """Count up to `limit` further nodes for every model; returns (nodes counted, nodes in all)."""
         ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
-        told = self._reported.advance()
-        if told is not None:
+        first = self._reported.advance()
+        if first is not None:
             for way in ways.values():
-                way.revise(told)
+                way.revise(first)
             # Increment last, so that sums made by another thread meanwhile are stale.
-            self.version += any(way.is_counted(told) for way in ways.values())
+            self.version += any(way.is_counted(first) for way in ways.values())
         done = min(way.advance(limit) for way in ways.values())
         self._learning.advance()
         if done == len(self.session.tree):
@@ -200,12 +200,12 @@ class Book:
         Raises `IndexError` while it is not counted.
         """
         # The same context is looked up several times in a row, with different blocks absent.
-        asked, known = (self.version, model, node), self._summed
-        if known is not None and known[0] == asked:
-            return known[1]
-        found = self.whole(model).tokens_at(node)
-        self._summed = asked, found
-        return found
+        key, last = (self.version, model, node), self._summed
+        if last is not None and last[0] == key:
+            return last[1]
+        sums = self.whole(model).tokens_at(node)
+        self._summed = key, sums
+        return sums
 
     def sum_of(self, model: str, node: int, category: int) -> int:
         """Whole tokens of one category in the context `node`."""
@@ -257,10 +257,10 @@ class Book:
 
     def told_as(self, node: int, recorded: int) -> None:
         """Give `node` the reported tokens of `recorded`, which holds the same block elsewhere."""
-        told = self._reported.tokens.get(recorded)
-        if told is None or node in self._reported.tokens:
+        reported = self._reported.tokens.get(recorded)
+        if reported is None or node in self._reported.tokens:
             return
-        self._reported.tokens[node] = told
+        self._reported.tokens[node] = reported
         # Another book of this session may have made the node, so that it is already counted.
         counted = [way for way in self._cumulated.values() if way.is_counted(node)]
         for way in counted:
@@ -296,5 +296,5 @@ class Book:
             elif call.estimated_input is not None:
                 self._first_estimate.setdefault((thread, call.epoch.number), call.id)
         self._scanned[thread] = max(0, last - 1)
-        found = self._first.get((thread, epoch)) or self._first_estimate.get((thread, epoch))
-        return self.session.calls[found] if found else None
+        id_ = self._first.get((thread, epoch)) or self._first_estimate.get((thread, epoch))
+        return self.session.calls[id_] if id_ else None

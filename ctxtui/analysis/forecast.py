@@ -27,15 +27,15 @@ from ctxtui.tokens.hidden_reminders import ReminderPredictor
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, prior_weights
 
-_FLOOR_FINAL: Final = 0.5
+_MIN_FINAL_SHARE: Final = 0.5
 """A final output count is accepted above this share of the visible answer's tokens ..."""
-_FLOOR: Final = 0.9
+_MIN_ANSWER_SHARE: Final = 0.9
 """... and one that may be partial (Claude Code writes it before the end of the stream) above this one."""
-_LEAST: Final = 20
+_MIN_OUTPUT: Final = 20
 """Output tokens up to which a count that may be partial is treated as partial."""
-_MOST_LEFT: Final = 0.75
+_MAX_SHARE_LEFT: Final = 0.75
 """A report below this share of a request's texts shows that a part of it was removed ..."""
-_LEAST_LEFT: Final = 256
+_MIN_TOKENS_LEFT: Final = 256
 """... if it is at least this many tokens: smaller texts are only counted wrongly."""
 TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
 """Errors, in deviations, of other sessions: the basis of intervals until a session has its own."""
@@ -94,33 +94,33 @@ class Forecaster:
     @property
     def is_settled(self) -> bool:
         """Whether all learnt calls are still unchanged in the session."""
-        return all(one.is_of(self._session.calls) for one in list(self._lineages.values()))
+        return all(lineage.is_of(self._session.calls) for lineage in list(self._lineages.values()))
 
     @property
     def taught(self) -> set[str]:
         """Ids of the calls whose reports were learnt, except those whose context a later call also has."""
-        return {id_ for one in list(self._lineages.values()) for id_ in one.ids}
+        return {id_ for lineage in list(self._lineages.values()) for id_ in lineage.ids}
 
     def calibration(self, model: str) -> Calibration:
         """Calibration for `model`, shared by models that count alike so that a block has the same figure at every
         call.
         """
-        found = self._by_model.get(model)
-        if found is None:
+        calibration = self._by_model.get(model)
+        if calibration is None:
             card = self._card(model)
-            known = self._calibrations.setdefault(tokenizer_key(card), Calibration(card))
-            found = self._by_model.setdefault(model, known)
-        return found
+            shared = self._calibrations.setdefault(tokenizer_key(card), Calibration(card))
+            calibration = self._by_model.setdefault(model, shared)
+        return calibration
 
     @property
     def learnt(self) -> int:
         """Number of reports learnt, all models together."""
-        return sum(one.learnt for one in (*self._calibrations.values(), *self._wholes.values()))
+        return sum(calibration.learnt for calibration in (*self._calibrations.values(), *self._wholes.values()))
 
     @property
     def carrying(self) -> dict[str, bool]:
         """False by model whose reported reasoning does not count in later input; other models are left out."""
-        return {model: False for model, one in list(self._carried.items()) if not one.holds}
+        return {model: False for model, carried in list(self._carried.items()) if not carried.holds}
 
     def carried(self, model: str) -> Carried:
         """Estimate whether the provider of `model` counts reported reasoning in later input."""
@@ -131,18 +131,18 @@ class Forecaster:
         return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
     def _whole(self, model: str) -> Calibration:
-        found = self._wholes_by_model.get(model)
-        if found is None:
+        calibration = self._wholes_by_model.get(model)
+        if calibration is None:
             card = self._card(model)
-            known = self._wholes.setdefault(tokenizer_key(card), Calibration(card, whole=True))
-            found = self._wholes_by_model.setdefault(model, known)
-        return found
+            shared = self._wholes.setdefault(tokenizer_key(card), Calibration(card, whole=True))
+            calibration = self._wholes_by_model.setdefault(model, shared)
+        return calibration
 
     def _weights(self, model: str) -> Weights:
-        found = self._whole(model).weights
+        weights = self._whole(model).weights
         if self.carried(model).holds:
-            return found
-        return replace(found, factors=found.factors._replace(reported=0.0))
+            return weights
+        return replace(weights, factors=weights.factors._replace(reported=0.0))
 
     def forecast(self, call: Call) -> Forecast | None:
         """Forecast the input of `call` without its own report; None for a thread's first call with a report.
@@ -189,12 +189,12 @@ class Forecaster:
         error = call.usage.input - forecast.predicted
         self._learn_carried(call, forecast, error)
         self._errors[call.model].learn(error / forecast.deviation)
-        if not teaches(forecast, call.usage.input):
+        if not is_informative(forecast, call.usage.input):
             return
         more = error + forecast.added
         self._rhythms[call.thread].learn((forecast.step.parts, 1), more, forecast.deviation)
-        given = forecast.added if abs(error) < abs(more) else 0.0
-        tokens = call.usage.input - forecast.known - given
+        added = forecast.added if abs(error) < abs(more) else 0.0
+        tokens = call.usage.input - forecast.known - added
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
         # For whole contexts answers count by their blocks, so that their reports calibrate blocks.
         features, known = forecast.features, forecast.known
@@ -202,7 +202,7 @@ class Forecaster:
             # Learning from the report may have changed `carried`, so recompute.
             stripped = self._stripped(call, forecast.step)
             features, _, known = self._parts(call, forecast.step, stripped, by_blocks=True)
-        self._whole(call.model).learn(features, call.usage.input - known - given)
+        self._whole(call.model).learn(features, call.usage.input - known - added)
 
     def _learn_whole(self, call: Call) -> None:
         """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
@@ -211,10 +211,10 @@ class Forecaster:
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
-        found = self._cumulated(call.model).composition_at(call.sent_head)
-        features = reduce(plus, found, NOTHING)
+        composition = self._cumulated(call.model).composition_at(call.sent_head)
+        features = reduce(plus, composition, NOTHING)
         whole, report = self._whole(call.model), call.usage.input
-        if whole.tokens(features._replace(image=0.0)) * _MOST_LEFT > report >= _LEAST_LEFT:
+        if whole.tokens(features._replace(image=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
             return  # much of it was never read, so the report has no information about weights
         if whole.tokens(features) > report > 0:
             whole.learn(features, call.usage.input, at_most=True)
@@ -276,21 +276,21 @@ class Forecaster:
             return False
         visible = self.calibration(call.model).tokens(step.answer)
         if usage.output_final:
-            return usage.output >= _FLOOR_FINAL * visible
-        return usage.output > _LEAST and usage.output >= _FLOOR * visible
+            return usage.output >= _MIN_FINAL_SHARE * visible
+        return usage.output > _MIN_OUTPUT and usage.output >= _MIN_ANSWER_SHARE * visible
 
 
-def teaches(forecast: Forecast, reported: int) -> bool:
+def is_informative(forecast: Forecast, reported: int) -> bool:
     """Whether the report is informative about weights: no content was removed and the model is the same."""
     step = forecast.step
     whole = min(step.net) >= 0 and step.base.model == forecast.call.model
     return whole and reported >= step.usage.input and not step.added.image
 
 
-_STEP: Final = 1.2
+_PUBLISH_FACTOR: Final = 1.2
 """Weights are published again when the number of learnt reports has grown by this factor, as every figure changes."""
 
-_AT_ONCE: Final = 512
+_CALLS_READ_AHEAD: Final = 512
 """Number of calls read ahead."""
 
 
@@ -302,7 +302,7 @@ class ForecastRange(NamedTuple):
     hi: int
 
 
-class Learning:
+class ForecastLearner:
     """Feeds the calls of `session` to a forecaster and keeps each forecast by call id.
 
     The newest call of a thread waits until another follows, because a fuller record may replace it, unless the
@@ -350,7 +350,7 @@ class Learning:
         first, ids = self._ahead
         if not first <= self._read < first + len(ids):
             # Several at once: another thread may be adding calls.
-            ids = list(islice(self._session.calls, self._read, self._read + _AT_ONCE))
+            ids = list(islice(self._session.calls, self._read, self._read + _CALLS_READ_AHEAD))
             self._ahead = self._read, ids
         return ids[self._read - self._ahead[0]] if ids else None
 
@@ -370,7 +370,7 @@ class Learning:
         """
         learnt = self.forecaster.learnt
         carrying = self.forecaster.carrying
-        least = self._given + 1 if all_there_is else max(1.0, self._given * _STEP)
+        least = self._given + 1 if all_there_is else max(1.0, self._given * _PUBLISH_FACTOR)
         if learnt < least and carrying == self._carrying:
             return False
         self._given, self._carrying = learnt, carrying

@@ -18,11 +18,11 @@ from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
-_SPEAKING: Final = frozenset({"user", "human"})
+_PERSON_ROLES: Final = frozenset({"user", "human"})
 
-_LONG: Final = 40
+_MIN_CUMULATED: Final = 40
 """Number of blocks from which running counts are faster than a sum."""
-_FEW: Final = 5
+_MIN_COLUMNS: Final = 5
 """Number of blocks below which adding one by one is faster than adding column by column."""
 
 
@@ -93,9 +93,9 @@ class Lineage:
         on_path = self._on_path(call.sent_head)
         if on_path is None:
             return last
-        other = self._from(on_path, call, counts)
+        rewound = self._from(on_path, call, counts)
         # A rewound context extends the earlier call; one that was edited in place still has most blocks.
-        return other if _size(other.net) <= _size(last.net) else last
+        return rewound if _size(rewound.net) <= _size(last.net) else last
 
     def add(self, call: Call, step: LineageStep | None) -> None:
         """Remember `call`, which was reached by `step`; only calls with a report."""
@@ -103,10 +103,10 @@ class Lineage:
         self._heads[call.sent_head] = self._heads[call.response_head] = call
         thoughts = _NO_THOUGHTS
         if step is not None and not step.asked:
-            known = step.usage.reasoning if step.thought else 0
-            features = plus(step.earlier, NOTHING if known else step.thinking)
-            if features != NOTHING or step.earlier_tokens + known:
-                thoughts = _Thoughts(features, step.earlier_tokens + known)
+            reasoning = step.usage.reasoning if step.thought else 0
+            features = plus(step.earlier, NOTHING if reasoning else step.thinking)
+            if features != NOTHING or step.earlier_tokens + reasoning:
+                thoughts = _Thoughts(features, step.earlier_tokens + reasoning)
         if thoughts is not _NO_THOUGHTS:
             self._thoughts[call.id] = thoughts
         else:
@@ -123,7 +123,7 @@ class Lineage:
 
     def _along(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """Features of the blocks `nodes`, which follow `start`."""
-        if len(nodes) < _LONG:
+        if len(nodes) < _MIN_CUMULATED:
             return _total([counts.measure(self._tree[n].block) for n in nodes])
         return minus(_total(counts.composition_at(nodes[-1])), _total(counts.composition_at(start)))
 
@@ -136,23 +136,23 @@ class Lineage:
 
     def _on_path(self, head: int) -> Call | None:
         while head != ROOT:
-            found = self._heads.get(head)
-            if found is not None:
-                return found
+            call = self._heads.get(head)
+            if call is not None:
+                return call
             head = self._tree[head].parent
         return None
 
     def _from(self, base: Call, call: Call, counts: Cumulated) -> LineageStep:
         tree, usage, measure = self._tree, base.usage, counts.measure
         assert usage is not None
-        kept, said = tree.holds(call.sent_head, base.sent_head), answer_nodes_in(tree, base, call.sent_head)
-        start = said[-1] if said else tree.common(base.sent_head, call.sent_head)
+        extends, answer_nodes = tree.holds(call.sent_head, base.sent_head), answer_nodes_in(tree, base, call.sent_head)
+        start = answer_nodes[-1] if answer_nodes else tree.common(base.sent_head, call.sent_head)
         nodes = tree.path(call.sent_head, start)
-        gone = [] if kept else tree.path(base.sent_head, start)
+        lost_nodes = [] if extends else tree.path(base.sent_head, start)
         answer: list[Features] = []
         thinking: list[Features] = []
         parts = 0
-        for node in map(tree.__getitem__, said):
+        for node in map(tree.__getitem__, answer_nodes):
             block = node.block
             if node.category == _THINKING and block.kind != HEADER:
                 thinking.append(measure(block))
@@ -166,32 +166,33 @@ class Lineage:
             answer=_total(answer),
             thinking=_total(thinking),
             thought=bool(thinking),
-            whole=bool(said) and len(said) == len(answer_path(tree, base)),
+            whole=bool(answer_nodes) and len(answer_nodes) == len(answer_path(tree, base)),
             parts=parts,
             added=self._along(counts, start, nodes),
-            lost=self._along(counts, start, gone),
+            lost=self._along(counts, start, lost_nodes),
             stale=self._stale(counts, start, base.sent_head),
-            asked=sum(map(_asks, map(tree.__getitem__, nodes))) > sum(map(_asks, map(tree.__getitem__, gone))),
+            asked=sum(map(_is_from_person, map(tree.__getitem__, nodes)))
+            > sum(map(_is_from_person, map(tree.__getitem__, lost_nodes))),
             earlier=thoughts.features,
             earlier_tokens=thoughts.tokens,
             nodes=tuple(nodes),
         )
 
 
-def _asks(node: Node) -> bool:
+def _is_from_person(node: Node) -> bool:
     """Whether `node` is text from a person, even next to a tool result.
 
     Such text opens no turn, but ends the thinking before it.
     """
     place = node.place
-    spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
+    spoken = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
     return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
 def _total(parts: Sequence[Features]) -> Features:
     if len(parts) < 2:
         return parts[0] if parts else NOTHING
-    return reduce(plus, parts) if len(parts) < _FEW else sum_features(parts)
+    return reduce(plus, parts) if len(parts) < _MIN_COLUMNS else sum_features(parts)
 
 
 def _size(features: Features) -> float:

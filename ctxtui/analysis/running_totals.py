@@ -16,7 +16,7 @@ from ctxtui.core.turns import is_read
 _THINKING = INDEX["thinking"]
 
 
-class _GoneTotals:
+class _AbsentTotals:
     """Running totals of the absent blocks of a context: tokens, and tokens by category index."""
 
     def __init__(self, nodes: Sequence[int], parts: Sequence[dict[int, int]]) -> None:
@@ -51,12 +51,12 @@ class RunningTotals:
         self._model = model
         self.strips_thinking = book.card(model).strips_thinking
         self.version = book.version
-        self._total, self._thinking = _none()
-        self._next = (self.version, *_none())
+        self._total, self._thinking = _empty_totals()
+        self._next = (self.version, *_empty_totals())
         self.elsewhere: dict[int, int] = {}
         """Displayed category by node, for blocks that label rules move mostly to another category than their own."""
         self._along: tuple[Absences | None, tuple[int, ...], Sequence[int]] = None, (), ()
-        self._gone: tuple[Absences | None, int, _GoneTotals, _GoneTotals] = (None, 0, *_nothing_gone())
+        self._gone: tuple[Absences | None, int, _AbsentTotals, _AbsentTotals] = (None, 0, *_no_absences())
 
     @property
     def done(self) -> int:
@@ -78,7 +78,7 @@ class RunningTotals:
             self._extend(self._total, self._thinking, limit)
             return
         if self._next[0] != self._book.version:
-            self._next = (self._book.version, *_none())
+            self._next = (self._book.version, *_empty_totals())
         version, total, thinking = self._next
         self._extend(total, thinking, limit)
         if len(thinking) >= self.done:
@@ -149,10 +149,10 @@ class RunningTotals:
 
         The last result is cached: while edits are staged, every key press needs the same.
         """
-        gone, known = self._book.contexts.at(head), self._along
-        if known[0] is not gone or known[1] != (head, self.version, len(nodes)):
-            known = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.reading(head), nodes))
-        return known[2]
+        gone, last = self._book.contexts.at(head), self._along
+        if last[0] is not gone or last[1] != (head, self.version, len(nodes)):
+            last = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.reading(head), nodes))
+        return last[2]
 
     def _known_to_be_read(self, head: int) -> Callable[[int], int]:
         """Tokens up to and including a node of the context `head`, without the thinking that is removed by rule."""
@@ -176,10 +176,10 @@ class RunningTotals:
         parts = [others.by_category(node), *([thoughts.by_category(node, start)] if node >= start else [])]
         return tuple(n - sum(less) for n, *less in zip(sums, *parts, strict=True))
 
-    def _absent(self, gone: Absences) -> tuple[_GoneTotals, _GoneTotals]:
+    def _absent(self, gone: Absences) -> tuple[_AbsentTotals, _AbsentTotals]:
         """Totals that the absences `gone` remove from a context: thinking, and everything else."""
-        known, version, thoughts, others = self._gone
-        if known is not gone or version != self.version:
+        cached, version, thoughts, others = self._gone
+        if cached is not gone or version != self.version:
             thoughts, others = (
                 self._taken([n for n in gone.of if (self._tree[n].category == _THINKING) == thought], gone)
                 for thought in (True, False)
@@ -187,32 +187,32 @@ class RunningTotals:
             self._gone = (gone, self.version, thoughts, others)
         return thoughts, others
 
-    def _taken(self, nodes: list[int], gone: Absences) -> _GoneTotals:
+    def _taken(self, nodes: list[int], gone: Absences) -> _AbsentTotals:
         parts = [dict(self._book.own_by_category(self._model, node)) for node in nodes]
         for node, part in zip(nodes, parts, strict=True):
             # The replacement of a cleared result is still read.
             part[next(iter(part))] -= min(gone.of[node].left, sum(part.values()))
-        return _GoneTotals(nodes, parts)
+        return _AbsentTotals(nodes, parts)
 
 
-def _nothing_gone() -> tuple[_GoneTotals, _GoneTotals]:
-    return _GoneTotals((), ()), _GoneTotals((), ())
+def _no_absences() -> tuple[_AbsentTotals, _AbsentTotals]:
+    return _AbsentTotals((), ()), _AbsentTotals((), ())
 
 
-def _none() -> tuple[array[int], array[int]]:
+def _empty_totals() -> tuple[array[int], array[int]]:
     """Totals of the empty context: tokens, and tokens of thinking."""
     return array("q", [0]), array("q", [0])
 
 
-def running_of(book: Book) -> Callable[[str], RunningTotals]:
+def running_totals(book: Book) -> Callable[[str], RunningTotals]:
     """Return a function that gives the running totals of each model of a counted book, created on demand."""
-    made: dict[str, RunningTotals] = {}
+    by_model: dict[str, RunningTotals] = {}
 
     def of(model: str) -> RunningTotals:
-        found = made.get(model)
-        if found is None:
-            found = made[model] = RunningTotals(book, model)
-            found.advance()
-        return found
+        totals = by_model.get(model)
+        if totals is None:
+            totals = by_model[model] = RunningTotals(book, model)
+            totals.advance()
+        return totals
 
     return of

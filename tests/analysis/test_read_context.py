@@ -11,8 +11,8 @@ from ctxtui.analysis.figures import block_figures, context_size, figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import by_category
 from ctxtui.analysis.read import absence
-from ctxtui.analysis.request_counts import request_count
-from ctxtui.analysis.residual import residual
+from ctxtui.analysis.request_counts import count_request
+from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Item
@@ -323,7 +323,7 @@ def test_a_residual_says_what_it_is_its_cause_and_its_first_call() -> None:
     made.added = 3_000
     made.work(2)
     book = counted(made.script)
-    left = residual(book, made.calls[-1])
+    left = explain_residual(book, made.calls[-1])
     assert left is not None and left.since == 6 and left.tokens > 2_800
     assert "added and did not record" in left.cause and "beyond" in left.what
 
@@ -400,14 +400,14 @@ def test_a_request_that_is_written_holds_again_what_reports_show_to_be_gone_and_
     made, lost = cleared()
     book, call = counted(made.script), made.calls[-1]
     context = Context.of_call(made.script.session.tree, call, call.sent_head)
-    plain = request_count(book, call, apply(context, ()))
+    plain = count_request(book, call, apply(context, ()))
     gone = book.contexts.at(call.sent_head)
     assert set(gone.of) == lost
     assert plain.back == sum(book.own(made.model, node) - gone.of[node].left for node in lost) > 0
     assert plain.whole == figures(book, call).context_tokens, "the provider takes them out of what is sent again"
     assert plain.body + plain.client - plain.back == pytest.approx(plain.whole, rel=0.02)
     drops = [make(DROP, context.targets([context.position(node)])) for node in sorted(lost)]
-    assert request_count(book, call, apply(context, drops)).back == 0
+    assert count_request(book, call, apply(context, drops)).back == 0
 
 
 def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> None:
@@ -424,7 +424,7 @@ def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> No
     made.added = 5_000
     made.work(3)
     book = counted(made.script)
-    left = residual(book, made.calls[-1])
+    left = explain_residual(book, made.calls[-1])
     assert left is not None
     first, second = left.parts
     assert (first.since, second.since) == (3, 4) and 2_800 < first.tokens < 3_200 and 1_800 < second.tokens < 2_200

@@ -13,14 +13,14 @@ from ctxtui.core.call import Call
 from ctxtui.tokens.models import ModelCard
 
 
-class ForetoldCall(NamedTuple):
+class CallForecast(NamedTuple):
     """Forecast of a call: its input, and its cache read; None where no forecast is possible."""
 
     input: Forecast | None
     read: CacheForecast | None
 
 
-class CallForecasts:
+class CallForecaster:
     """Forecasters of inputs and cache reads, and the calls they have learnt.
 
     `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card`
@@ -38,13 +38,15 @@ class CallForecasts:
         self.taken: list[Call] = []
         """Learnt calls, in order."""
 
-    def foretell(self, call: Call) -> ForetoldCall:
+    def foretell(self, call: Call) -> CallForecast:
         """Forecast `call`, the next one, from the learnt calls."""
-        foretold = self.inputs.forecast(call) if call.usage is not None else None
-        return ForetoldCall(foretold, self.reads.forecast(call, foretold) if foretold is not None else None)
+        input_forecast = self.inputs.forecast(call) if call.usage is not None else None
+        return CallForecast(
+            input_forecast, self.reads.forecast(call, input_forecast) if input_forecast is not None else None
+        )
 
-    def learn(self, call: Call, foretold: ForetoldCall) -> None:
+    def learn(self, call: Call, forecast: CallForecast) -> None:
         """Learn from the report of `call` and its forecast."""
-        self.reads.learn(call, foretold.read, foretold.input)
-        self.inputs.learn(call, foretold.input)
+        self.reads.learn(call, forecast.read, forecast.input)
+        self.inputs.learn(call, forecast.input)
         self.taken.append(call)

@@ -15,16 +15,16 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.client_habit import Clock, Habit
+from ctxtui.analysis.cache.client_behaviour import ClientBehaviour, Clock
 from ctxtui.analysis.cache.miss_cause import (
-    AFTER_ASIDE,
-    FROM_OUTSIDE,
+    IRRELEVANT_AFTER_ASIDE,
     MODEL,
     RESUME,
-    Cause,
-    by_edits,
-    inferred,
-    recorded,
+    SHARED_PREFIX_CAUSES,
+    MissCause,
+    attribute_to_edits,
+    cause_from_requests,
+    infer_cause,
 )
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecast, Forecaster
@@ -39,11 +39,11 @@ from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
 
-HOLDS: Final = 0.95
+COVERAGE: Final = 0.95
 """Share of reports that the band should contain."""
 TYPICAL: Final = (0.1, 0.6, 0.8, 0.9)
 """Reads in other sessions as shares of the expected one, where less was read ..."""
-_WHOLE: Final = 60
+_FULL_READS: Final = 60
 """... and the number of calls there that read all of it."""
 
 
@@ -51,7 +51,7 @@ class Shortfalls:
     """Distribution of reported reads as shares of the expected ones."""
 
     def __init__(self) -> None:
-        self._shares: list[float] = [*TYPICAL, *([1.0] * _WHOLE)]
+        self._shares: list[float] = [*TYPICAL, *([1.0] * _FULL_READS)]
 
     def learn(self, tokens: int, expected: int) -> None:
         """Learn that a call read `tokens` where `expected` were predicted."""
@@ -59,8 +59,8 @@ class Shortfalls:
             insort(self._shares, min(tokens / expected, 1.0))
 
     def floor(self, expected: int) -> int:
-        """Lower bound of the read in `HOLDS` of all cases, if `expected` tokens are predicted."""
-        rank = max(0, math.floor((1 - HOLDS) * (len(self._shares) + 1)) - 1)
+        """Lower bound of the read in `COVERAGE` of all cases, if `expected` tokens are predicted."""
+        rank = max(0, math.floor((1 - COVERAGE) * (len(self._shares) + 1)) - 1)
         return math.floor(expected * self._shares[rank])
 
 
@@ -74,7 +74,7 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
     """Predicted cache read of `call` in tokens: `read`, with the band `floor` to `ceiling` for 95 % of reports.
 
     `base` is the call whose context it extends, `input` its predicted input. `cause` explains a loss of part of
-    the base's cache (see `miss_cause.Cause`), "" if nothing is lost. `inferred`: the markers are not recorded,
+    the base's cache (see `miss_cause.MissCause`), "" if nothing is lost. `inferred`: the markers are not recorded,
     the client's behaviour was used. `outcome` is the simulator's.
     """
 
@@ -84,7 +84,7 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
     read: int
     floor: int
     ceiling: int
-    cause: Cause
+    cause: MissCause
     inferred: bool
     outcome: CacheOutcome
 
@@ -99,7 +99,7 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
         return self.read * 2 <= self.held
 
 
-class Floors(NamedTuple):
+class ReadFloors(NamedTuple):
     """Prefix tokens still readable after a miss.
 
     `unexpired_prefix`: system and tools while their own breakpoint lives. `shared_prefix`: kept alive by other
@@ -110,11 +110,11 @@ class Floors(NamedTuple):
     cold: int = 0
 
 
-def _anew(forecast: CacheForecast) -> bool:
+def _is_new_epoch(forecast: CacheForecast) -> bool:
     return forecast.call.epoch != forecast.base.epoch
 
 
-def usage_of(forecast: CacheForecast) -> Usage:
+def predicted_usage(forecast: CacheForecast) -> Usage:
     """Usage that a predicted call would report: what is not read is written as simulated, or fresh."""
     own, rest = forecast.outcome.to_usage(), forecast.input - forecast.read
     names = [name for name in _WRITES if getattr(own, name)]
@@ -147,37 +147,37 @@ class CacheForecaster:
         self._inputs = inputs
         self._simulator = Simulator()
         self._prompts = CachePrompts(session.tree, rules, counts, inputs)
-        self._habits: dict[tuple[str, str], Habit] = {}
+        self._habits: dict[tuple[str, str], ClientBehaviour] = {}
         self._shortfalls = defaultdict[str, Shortfalls](Shortfalls)
         self._clocks: dict[str, Clock] = {}
         self._left: dict[str, CacheOutcome] = {}
         self._requests: dict[str, list[float]] = {}
         self._happenings_read = 0
 
-    def forecast(self, call: Call, foretold: Forecast) -> CacheForecast:
-        """Forecast the read of `call` without its own report. `foretold` is the forecast of its input."""
-        made = self._prompts.prompt(call, foretold.predicted, self._habit(call).life)
-        outcome = self._simulator.predict(made, self._at(call, foretold.step.asked))
-        cause = self._cause(foretold, outcome)
-        whole = min(max(self._read(foretold, outcome, cause.name), 0), foretold.predicted)
-        habit, rules = self._habit(call), made.rules
+    def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
+        """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
+        prompt = self._prompts.prompt(call, input_forecast.predicted, self._habit(call).life)
+        outcome = self._simulator.predict(prompt, self._at(call, input_forecast.step.asked))
+        cause = self._cause(input_forecast, outcome)
+        whole = min(max(self._read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
+        behaviour, rules = self._habit(call), prompt.rules
         read = whole
-        if rules.mechanism.keeps_every_prefix and not cause.name and habit.lags:
-            read = min(whole, habit.behind)
+        if rules.mechanism.keeps_every_prefix and not cause.name and behaviour.lags:
+            read = min(whole, behaviour.behind)
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
             floor = min(read, self._shortfalls[call.model].floor(whole))
-            ceiling = max(read, rules.reported_read(foretold.predicted, foretold.predicted))
-        guessed = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
+            ceiling = max(read, rules.reported_read(input_forecast.predicted, input_forecast.predicted))
+        is_inferred = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
         return CacheForecast(
             call=call,
-            base=foretold.step.base,
-            input=foretold.predicted,
+            base=input_forecast.step.base,
+            input=input_forecast.predicted,
             read=read,
             floor=floor,
             ceiling=ceiling,
             cause=cause,
-            inferred=guessed,
+            inferred=is_inferred,
             outcome=outcome,
         )
 
@@ -189,9 +189,9 @@ class CacheForecaster:
             self._clock(call).at(call),
         )
 
-    def asked_at(self, call: Call, asked: bool) -> float:
-        """Time of `call` for the cache (Unix seconds); `asked`: a person wrote before it."""
-        return self._at(call, asked)
+    def asked_at(self, call: Call, person_wrote: bool) -> float:
+        """Time of `call` for the cache (Unix seconds); `person_wrote`: a person wrote before it."""
+        return self._at(call, person_wrote)
 
     def life(self, call: Call) -> str:
         """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
@@ -209,43 +209,45 @@ class CacheForecaster:
         """End positions of requests like `call` with other contexts."""
         return self._prompts.places(call)
 
-    def expect(self, coming: Call, after: Call) -> None:
-        """Assume that `coming`, which is not made yet, sets its markers like `after`."""
-        self._prompts.expect(coming, after)
+    def expect(self, next_call: Call, after: Call) -> None:
+        """Assume that `next_call`, which is not made yet, sets its markers like `after`."""
+        self._prompts.expect(next_call, after)
 
-    def floors(self, call: Call) -> Floors:
+    def floors(self, call: Call) -> ReadFloors:
         """Tokens that `call` reads in any case, by earlier calls; none if its markers are recorded.
 
         With recorded markers every entry is simulated.
         """
-        habit = self._habit(call)
-        if not self._rules(call).mechanism.writes_at_markers or self._prompts.recorded(call) or not habit.caches:
-            return Floors()
+        behaviour = self._habit(call)
+        if not self._rules(call).mechanism.writes_at_markers or self._prompts.recorded(call) or not behaviour.caches:
+            return ReadFloors()
         if self._prompts.expected(call):
-            return Floors()
-        warm = habit.warm if habit.warm is not None else max(self._prompts.front(call), habit.cold)
-        return Floors(warm, habit.cold)
+            return ReadFloors()
+        warm = behaviour.warm if behaviour.warm is not None else max(self._prompts.front(call), behaviour.cold)
+        return ReadFloors(warm, behaviour.cold)
 
-    def learn(self, call: Call, forecast: CacheForecast | None, foretold: Forecast | None) -> None:
+    def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
         """Learn from the report of `call` and its forecasts; without a report only from its time."""
         usage, clock = call.usage, self._clock(call)
         if usage is not None and usage.has_cache:
-            habit = self._habit(call)
-            if forecast is not None and foretold is not None:
-                self._told(forecast, foretold, habit, usage.cache_read)
-            habit.wrote(usage)
+            behaviour = self._habit(call)
+            if forecast is not None and input_forecast is not None:
+                self._told(forecast, input_forecast, behaviour, usage.cache_read)
+            behaviour.wrote(usage)
             cached = self._prompts.reported(call, first=forecast is None)
             if forecast is None:
                 # A thread may begin in the middle of a conversation (resumed or copied): its messages are not shared.
-                habit.cold = min(usage.cache_read, self._prompts.before_messages(call))
+                behaviour.cold = min(usage.cache_read, self._prompts.before_messages(call))
             if cached:
-                made = self._prompts.prompt(call, usage.input, habit.life, known=clock.known(call), answered=True)
-                sent = self._simulator.send(made, clock.latest(call), began=clock.at(call))
+                prompt = self._prompts.prompt(
+                    call, usage.input, behaviour.life, has_time=clock.known(call), answered=True
+                )
+                sent = self._simulator.send(prompt, clock.latest(call), began=clock.at(call))
                 if self._prompts.recorded(call):
                     self._left[call.id] = sent
         clock.tick(call)
 
-    def _at(self, call: Call, asked: bool) -> float:
+    def _at(self, call: Call, person_wrote: bool) -> float:
         """Time of `call` for the cache (Unix seconds), corrected for unrecorded requests.
 
         Lifetimes count from the last use, recorded or not: requests that are not calls of the record are treated
@@ -255,7 +257,7 @@ class CacheForecaster:
         at = clock.at(call)
         if clock.last is None or at <= clock.last:
             return at
-        aside = clock.ended if asked and self._habit(call).asks_aside else None
+        aside = clock.ended if person_wrote and self._habit(call).asks_aside else None
         used = max(clock.last, self._used_between(clock.call, at), aside or 0.0)
         return clock.last + max(0.0, at - used)
 
@@ -264,85 +266,92 @@ class CacheForecaster:
 
         The client's own, or an interrupted one. 0 if there was none.
         """
-        happened = self._session.happenings[self._happenings_read :]
-        self._happenings_read += len(happened)
-        for one in happened:
+        events = self._session.happenings[self._happenings_read :]
+        self._happenings_read += len(events)
+        for event in events:
             # An interrupted tool was no request.
-            if one.kind in _REQUESTS and one.at is not None and "for tool use" not in one.text:
-                self._requests.setdefault(one.after, []).append(one.at)
+            if event.kind in _REQUESTS and event.at is not None and "for tool use" not in event.text:
+                self._requests.setdefault(event.after, []).append(event.at)
         return max((at for at in self._requests.get(call_id, ()) if at <= until), default=0.0)
 
-    def _told(self, forecast: CacheForecast, foretold: Forecast, habit: Habit, read: int) -> None:
+    def _told(self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int) -> None:
         """Update the client's behaviour and the provider's shortfalls from a report."""
         missed, cause = read * 2 <= forecast.held, forecast.cause.name
-        if cause == RESUME or (not cause and forecast.call.epoch.start == EpochStart.RESUME and _anew(forecast)):
-            habit.lost += missed
-            habit.kept += not missed
-        if missed and cause in FROM_OUTSIDE:
-            habit.cold = read
+        if cause == RESUME or (
+            not cause and forecast.call.epoch.start == EpochStart.RESUME and _is_new_epoch(forecast)
+        ):
+            behaviour.lost += missed
+            behaviour.kept += not missed
+        if missed and cause in SHARED_PREFIX_CAUSES:
+            behaviour.cold = read
         elif missed and read and cause:
-            habit.warm = read
+            behaviour.warm = read
         expected = forecast.outcome.read
         if forecast.outcome.prompt.rules.mechanism.keeps_every_prefix:
-            habit.read(read, expected, not cause)
+            behaviour.read(read, expected, not cause)
             if not cause:
                 self._shortfalls[forecast.call.model].learn(read, expected)
-        elif foretold.step.asked and not missed and cause in AFTER_ASIDE:
-            answer = forecast.input - expected - self._prompts.tokens(forecast.call)(foretold.step.added)
-            habit.aside(read - expected > max(answer / 2, 0))
+        elif input_forecast.step.asked and not missed and cause in IRRELEVANT_AFTER_ASIDE:
+            answer = forecast.input - expected - self._prompts.tokens(forecast.call)(input_forecast.step.added)
+            behaviour.aside(read - expected > max(answer / 2, 0))
 
-    def _cause(self, foretold: Forecast, outcome: CacheOutcome) -> Cause:
+    def _cause(self, input_forecast: Forecast, outcome: CacheOutcome) -> MissCause:
         """Cause of a loss of part of the base's cache."""
-        call, step, habit = foretold.call, foretold.step, self._habit(foretold.call)
+        call, step, behaviour = input_forecast.call, input_forecast.step, self._habit(input_forecast.call)
         left = self._left.get(step.base.id)
         if left is None or not self._prompts.recorded(call):
-            found = inferred(self._tree, call, step, outcome, self._clock(call), habit)
+            cause = infer_cause(self._tree, call, step, outcome, self._clock(call), behaviour)
         else:
             before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
-            found = recorded(self._tree, before, now, left, outcome)
-        return by_edits(self._tree, step.base, call, found)
+            cause = cause_from_requests(self._tree, before, now, left, outcome)
+        return attribute_to_edits(self._tree, step.base, call, cause)
 
-    def _read(self, foretold: Forecast, outcome: CacheOutcome, cause: str) -> int:
+    def _read(self, input_forecast: Forecast, outcome: CacheOutcome, cause: str) -> int:
         """Tokens read if everything goes as predicted."""
-        rules, habit, step = outcome.prompt.rules, self._habit(foretold.call), foretold.step
-        aside = rules.mechanism.writes_at_markers and step.asked and habit.asks_aside and cause in AFTER_ASIDE
-        if self._prompts.recorded(foretold.call) and not aside:
+        rules, behaviour, step = outcome.prompt.rules, self._habit(input_forecast.call), input_forecast.step
+        aside = (
+            rules.mechanism.writes_at_markers
+            and step.asked
+            and behaviour.asks_aside
+            and cause in IRRELEVANT_AFTER_ASIDE
+        )
+        if self._prompts.recorded(input_forecast.call) and not aside:
             return outcome.read
-        if cause in FROM_OUTSIDE:
-            return habit.cold if cause == RESUME else max(outcome.read, 0 if cause == MODEL else habit.cold)
+        if cause in SHARED_PREFIX_CAUSES:
+            return behaviour.cold if cause == RESUME else max(outcome.read, 0 if cause == MODEL else behaviour.cold)
         if aside:
-            new = round(self._prompts.tokens(foretold.call)(step.added))
-            return max(outcome.read, foretold.predicted - new)
-        if outcome.hit is not None and outcome.read >= (habit.warm or 0):
+            new = round(self._prompts.tokens(input_forecast.call)(step.added))
+            return max(outcome.read, input_forecast.predicted - new)
+        if outcome.hit is not None and outcome.read >= (behaviour.warm or 0):
             return outcome.read
-        if not habit.caches:
+        if not behaviour.caches:
             return outcome.read
-        if habit.warm is not None:
-            return habit.warm
+        if behaviour.warm is not None:
+            return behaviour.warm
         if rules.mechanism.takes_breakpoints:
             # Entries end at breakpoints, which the simulator knows: no prefix before them is read.
-            return max(outcome.read, habit.cold)
-        front = self._prompts.front(foretold.call)
+            return max(outcome.read, behaviour.cold)
+        front = self._prompts.front(input_forecast.call)
         if rules.mechanism.keeps_every_prefix:
-            return rules.reported_read(front, foretold.predicted)
-        return max(front, habit.cold)
+            return rules.reported_read(front, input_forecast.predicted)
+        return max(front, behaviour.cold)
 
-    def _habit(self, call: Call) -> Habit:
+    def _habit(self, call: Call) -> ClientBehaviour:
         key = (call.thread, call.model)
-        found = self._habits.get(key)
-        if found is None:
+        behaviour = self._habits.get(key)
+        if behaviour is None:
             rules = self._rules(call)
             # Its suggestions need a person at the screen, and with recorded requests they are recorded too.
             unseen = not self._prompts.recorded(call) and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
-            found = self._habits[key] = Habit(
+            behaviour = self._habits[key] = ClientBehaviour(
                 stays=int(rules.settles),
                 asides=aside,
                 turns=aside,
                 kept=int(rules.keeps_resumed),
             )
-        return found
+        return behaviour
 
     def _clock(self, call: Call) -> Clock:
-        found = self._clocks.get(call.thread)
-        return found if found is not None else self._clocks.setdefault(call.thread, Clock())
+        clock = self._clocks.get(call.thread)
+        return clock if clock is not None else self._clocks.setdefault(call.thread, Clock())

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import pairwise
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.client_habit import sent_at
+from ctxtui.analysis.cache.client_behaviour import sent_at
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.cache.marker_placement import (
@@ -29,12 +29,12 @@ from ctxtui.cache.simulate import Simulator
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 
-FEWEST = 2
+MIN_CALLS = 2
 """Minimum number of calls for comparing markers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class StrategyTrial:
     """A thread's input cost (USD) under one breakpoint strategy, and the share (0..1) read from the cache."""
 
     name: str
@@ -44,7 +44,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placing:
+class MarkerTrials:
     """One thread's calls under other markers; costs are of input alone, in the unit of the rates.
 
     `calls` are those with a report and a time of their own. `paid` is the cost of their recorded usage; the rest
@@ -58,7 +58,7 @@ class Placing:
     calls: tuple[Call, ...]
     paid: float
     own: float
-    tried: tuple[Tried, ...]
+    tried: tuple[StrategyTrial, ...]
     relative: bool
     plan: MarkerPlan
     markers: tuple[MarkerValue, ...]
@@ -66,25 +66,25 @@ class Placing:
     static: bool
 
 
-def placing(
+def try_markers(
     book: Book,
     rules: Callable[[Call], CacheRules],
     rates: Callable[[Call], MarkerRates | None],
     thread: str,
     prompts: CachePrompts | None = None,
-) -> Placing | None:
+) -> MarkerTrials | None:
     """Compare the calls of `thread` under every strategy, with the optimum and the client's own markers.
 
     None if its provider takes no markers or too little is known. `rates` prices a call's tokens (None: no price
-    is known). Everything in `book` must be counted. `prompts` is the result of `taught`, if already computed.
+    is known). Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if already computed.
     """
-    prompts = prompts or taught(book, rules)
-    calls = comparable(book, rules, thread)
-    if len(calls) < FEWEST:
+    prompts = prompts or learnt_prompts(book, rules)
+    calls = comparable_calls(book, rules, thread)
+    if len(calls) < MIN_CALLS:
         return None
-    known = [price for call in calls if (price := rates(call)) is not None]
-    priced = len(known) == len(calls)
-    prices = known if priced else [relative_rates(rules(call)) for call in calls]
+    rates_known = [price for call in calls if (price := rates(call)) is not None]
+    priced = len(rates_known) == len(calls)
+    prices = rates_known if priced else [relative_rates(rules(call)) for call in calls]
     tree = book.session.tree
     static = static_end(tree, calls[-1].sent_head) != ROOT
     timed = [
@@ -92,12 +92,12 @@ def placing(
         for call, price in zip(calls, prices, strict=True)
     ]
     tried = [
-        _tried(strategy, *simulate_cost(timed, strategic(book, prompts, calls, timed, strategy)))
+        _trial(strategy, *simulate_cost(timed, markers_by_strategy(book, prompts, calls, timed, strategy)))
         for strategy in STRATEGIES
         if static or strategy.name not in PREFIX_STRATEGIES
     ]
     own, outcomes = simulate_cost(timed, [call.prompt.markers for call in timed])
-    return Placing(
+    return MarkerTrials(
         thread=thread,
         calls=tuple(calls),
         paid=sum(_paid(call, price) for call, price in zip(calls, prices, strict=True)),
@@ -111,7 +111,7 @@ def placing(
     )
 
 
-def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
+def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
     """Build prompts of a session's calls with lengths from all its reports."""
     inputs = Forecaster(book.session, book.cumulated, book.card)
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
@@ -123,7 +123,7 @@ def taught(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
     return prompts
 
 
-def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
+def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
     """Calls of a thread that other markers can be tried on; empty if times are not in order."""
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).mechanism.writes_at_markers]
@@ -131,7 +131,7 @@ def comparable(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> 
     return calls if all(a <= b for a, b in pairwise(times)) else []
 
 
-def strategic(
+def markers_by_strategy(
     book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[TimedPrompt], strategy: Strategy
 ) -> list[tuple[CacheMarker, ...]]:
     """Markers that `strategy` sets on each call, given the cache at that time."""
@@ -140,15 +140,17 @@ def strategic(
     for call, one in zip(calls, timed, strict=True):
         held = partial(simulator.deepest_cached, one.prompt, one.at)
         here = PlacementRequest(tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens, known)
-        made = prompts.prompt(call, one.prompt.total, "", marks=strategy.place(here))
+        made = prompts.prompt(call, one.prompt.total, "", markers=strategy.place(here))
         simulator.send(made, one.at)
         found.append(made.markers)
     return found
 
 
-def _tried(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> Tried:
+def _trial(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> StrategyTrial:
     total = sum(outcome.total for outcome in outcomes)
-    return Tried(strategy.name, strategy.description, cost, sum(outcome.read for outcome in outcomes) / max(total, 1))
+    return StrategyTrial(
+        strategy.name, strategy.description, cost, sum(outcome.read for outcome in outcomes) / max(total, 1)
+    )
 
 
 def _life(call: Call) -> str:

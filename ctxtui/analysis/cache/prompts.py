@@ -67,12 +67,12 @@ class Lengths:
             nonlocal known
             if known[0] != self._version:
                 known = self._version, {}
-            found = known[1].get(node)
-            if found is None:
+            tokens_ = known[1].get(node)
+            if tokens_ is None:
                 pinned, features = self._from_pin(node, measure)
-                found = self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
-                known[1][node] = found
-            return found
+                tokens_ = self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
+                known[1][node] = tokens_
+            return tokens_
 
         return length
 
@@ -91,7 +91,7 @@ class Lengths:
 
 THINKING_LEVEL: Final = "thinking_level"
 """Key in `Call.extra`: the client's name of the requested thinking level."""
-THINKS_NOT: Final = "off"
+NO_THINKING: Final = "off"
 """The level without thinking."""
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 
@@ -148,39 +148,39 @@ class CachePrompts:
         total: int,
         life: str,
         *,
-        known: bool = True,
+        has_time: bool = True,
         answered: bool = False,
-        marks: Sequence[tuple[int, float] | tuple[int, float, int]] | None = None,
+        markers: Sequence[tuple[int, float] | tuple[int, float, int]] | None = None,
     ) -> CachedPrompt:
         """Build `call` as a prompt of `total` tokens.
 
-        Its markers are `marks` (node, lifetime in seconds), else those of the recorded request, else the assumed
+        Its markers are `markers` (node, lifetime in seconds), else those of the recorded request, else the assumed
         ones: at the ends of the client's last messages, with the lifetime `life` ("": the default). If the time
-        of the call is not `known`, its entries do not expire. `answered`: its answer is included.
+        of the call is not `has_time`, its entries do not expire. `answered`: its answer is included.
         """
         rules, head = self._rules(call), call.sent_head
         own = self._markers(call, rules)
         explicit = own.explicit if own is not None else False
-        if marks is None and own is None:
-            marks = self._likely.get(call.id)
-        if marks is None and own is not None:
+        if markers is None and own is None:
+            markers = self._likely.get(call.id)
+        if markers is None and own is not None:
             path = self._path.to(head)
-            marks = [(path[mark.item], mark.life, mark.ends) for mark in own.valid]
-        if marks is None:
+            markers = [(path[marker.item], marker.life, marker.ends) for marker in own.valid]
+        if markers is None:
             marked = rules.mechanism.writes_at_markers
             lasts = rules.seconds(life) if marked else 0.0
             nodes = self._last_ends(head, rules.marked) if marked else ()
-            marks = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
-        if not known:
-            marks = [(node, math.inf) for node, *_ in marks]
+            markers = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
+        if not has_time:
+            markers = [(node, math.inf) for node, *_ in markers]
         keeps = rules.answers or rules.mechanism.keeps_answers
         # An answer under edits continues another context than the one sent, which no cache holds.
         answer = call.response_head if answered and keeps and self._goes_on(call) else None
         counts = self._counts(call.model)
         lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
-        base = self._seed(call, rules)
+        salt = self._seed(call, rules)
         return build_prompt(
-            self._prefixes, rules, base, head, lengths, marks, total=total, explicit=explicit, answer=answer
+            self._prefixes, rules, salt, head, lengths, markers, total=total, explicit=explicit, answer=answer
         )
 
     def _last_ends(self, head: int, count: int) -> tuple[int, ...]:
@@ -195,25 +195,25 @@ class CachePrompts:
         rules = self._rules(call)
         return RequestEnds(self._prefixes, self._seed(call, rules), rules.strips)
 
-    def expect(self, coming: Call, after: Call) -> None:
-        """Assume that `coming`, which is not made yet, sets the recorded markers of `after`.
+    def expect(self, next_call: Call, after: Call) -> None:
+        """Assume that `next_call`, which is not made yet, sets the recorded markers of `after`.
 
         Markers on its last two messages move to the ends of the new last messages, others stay. Nothing without
         recorded markers.
         """
-        own, rules = self._markers(after, self._rules(after)), self._rules(coming)
-        if own is None or coming.skeleton is not None or not rules.mechanism.writes_at_markers:
+        own, rules = self._markers(after, self._rules(after)), self._rules(next_call)
+        if own is None or next_call.skeleton is not None or not rules.mechanism.writes_at_markers:
             return
-        tree, head, path = self._tree, coming.sent_head, self._path.to(after.sent_head)
-        found: list[tuple[int, float, int]] = []
-        for mark in own.valid:
-            node = path[mark.item]
+        tree, head, path = self._tree, next_call.sent_head, self._path.to(after.sent_head)
+        markers: list[tuple[int, float, int]] = []
+        for marker in own.valid:
+            node = path[marker.item]
             behind = tree[after.sent_head].message - tree[node].message
             if tree[node].place.section == "messages" and behind < 2:
-                found.append((head if behind == 0 else message_before(tree, head), mark.life, behind + 1))
+                markers.append((head if behind == 0 else message_before(tree, head), marker.life, behind + 1))
             elif tree.holds(head, node):
-                found.append((node, mark.life, 0))
-        self._likely[coming.id] = [mark for mark in found if mark[0] != ROOT]
+                markers.append((node, marker.life, 0))
+        self._likely[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
 
     def markers(self, call: Call) -> Markers | None:
         """Recorded markers of `call` by position; None if they are not recorded."""
@@ -231,19 +231,19 @@ class CachePrompts:
         """Whether the markers of `call` are recorded."""
         return self._markers(call, self._rules(call)) is not None
 
-    def sent(self, call: Call, made: CachedPrompt) -> SentRequest:
-        """The sent request of a call with a recorded request; `made` is its prompt."""
+    def sent(self, call: Call, prompt: CachedPrompt) -> SentRequest:
+        """The sent request of a call with a recorded request; `prompt` is its prompt."""
         assert call.skeleton is not None
-        return SentRequest(made, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
+        return SentRequest(prompt, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
 
     def _markers(self, call: Call, rules: CacheRules) -> Markers | None:
         if call.skeleton is None:
             return None
-        found = self._marked.get(call.id)
-        if found is None:
+        markers = self._marked.get(call.id)
+        if markers is None:
             items = PathItems(self._tree, self._path.to(call.sent_head))
-            found = self._marked[call.id] = read_markers_on(items, Request((), call.skeleton), rules)
-        return found
+            markers = self._marked[call.id] = read_markers_on(items, Request((), call.skeleton), rules)
+        return markers
 
     def reported(self, call: Call, first: bool) -> bool:
         """Store the lengths in the report of `call` (`first`: of its thread); returns whether it cached anything."""
@@ -278,29 +278,29 @@ class CachePrompts:
             # A client keeps its parameters, also in a request that is not recorded or not made yet.
             dialect, params = self._params[call.thread]
             return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
-        params = _told_params(call)
+        params = _recorded_params(call)
         key = (call.provider, call.model, bool(params))
-        found = self._seeds.get(key)
-        if found is None:
+        salt = self._seeds.get(key)
+        if salt is None:
             dialect = self._dialect(call, rules)
-            found = self._seeds[key] = prefix_salt(
+            salt = self._seeds[key] = prefix_salt(
                 rules, dialect, provider=call.provider, model=call.model, params=params
             )
-        return found
+        return salt
 
     def _dialect(self, call: Call, rules: CacheRules) -> str:
         if not call.provider:
             return rules.mechanism.dialect or CHAT
-        known = _DIALECTS.get(call.provider)
+        dialect = _DIALECTS.get(call.provider)
         # The dialect does not follow from a user's own provider name, but from the blocks.
-        return known or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
+        return dialect or (RESPONSES if detect_dialect(self._tree.items(call.sent_head)) == RESPONSES else CHAT)
 
     def _length(self, call: Call) -> Lengths:
         key = (call.thread, call.model)
-        found = self._lengths.get(key)
-        if found is None:
-            found = self._lengths[key] = Lengths(self._tree)
-        return found
+        lengths = self._lengths.get(key)
+        if lengths is None:
+            lengths = self._lengths[key] = Lengths(self._tree)
+        return lengths
 
 
 def sent_params(call: Call) -> dict[str, Json]:
@@ -310,14 +310,14 @@ def sent_params(call: Call) -> dict[str, Json]:
     return {**params, "betas": betas} if isinstance(betas, list) else params
 
 
-def _told_params(call: Call) -> dict[str, Json]:
+def _recorded_params(call: Call) -> dict[str, Json]:
     """Recorded parameters of a client that records no requests: whether it requested thinking.
 
     The provider caches messages separately by it (facts §2). Different levels may send the same request: their
     meaning is the client's own.
     """
     level = call.extra.get(THINKING_LEVEL)
-    return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != THINKS_NOT else {}
+    return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != NO_THINKING else {}
 
 
 def message_before(tree: Tree, head: int) -> int:

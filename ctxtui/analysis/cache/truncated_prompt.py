@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
-SURE: Final = 0.75
+CUT_SHARE: Final = 0.75
 """A report below this share of our count means that something was cut, whatever the window is."""
 _SYSTEM: Final = (INDEX["system"], INDEX["tools"])
 
@@ -32,7 +32,7 @@ def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
     """
     if not sent or not read or read >= sent * (1 - slack):
         return False
-    return read < sent * SURE or (window > 0 and sent > window)
+    return read < sent * CUT_SHARE or (window > 0 and sent > window)
 
 
 def cut_prompt(
@@ -43,24 +43,26 @@ def cut_prompt(
     The context has `sent` tokens by `own`, of which the server reports `read`. `slack` and `window` as for
     `is_cut`.
     """
-    return CutPrompt(sent, read, unseen(tree, head, own, sent, read)) if is_cut(sent, slack, read, window) else None
+    return (
+        CutPrompt(sent, read, unseen_nodes(tree, head, own, sent, read)) if is_cut(sent, slack, read, window) else None
+    )
 
 
-def unseen(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
+def unseen_nodes(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
     """Nodes of the context `head`, of `sent` tokens by `own`, that a server leaves out to read `read` of them."""
     path = tree.path(head, ROOT)
-    firm = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
-    if sum(map(own, firm)) > read:
-        firm = set()  # Not even these were read whole: then the end of the prompt was.
-    found: list[int] = []
+    kept_nodes = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
+    if sum(map(own, kept_nodes)) > read:
+        kept_nodes = set()  # Not even these were read whole: then the end of the prompt was.
+    nodes: list[int] = []
     left = sent
     for node in path:
         if left <= read:
             break
-        if node not in firm:
-            found.append(node)
+        if node not in kept_nodes:
+            nodes.append(node)
             left -= own(node)
-    return tuple(found)
+    return tuple(nodes)
 
 
 FIXES: Final = {

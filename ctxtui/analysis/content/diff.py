@@ -18,7 +18,7 @@ from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.normalized import neutral, words_of
 from ctxtui.analysis.content.parting import read_nodes, reads
-from ctxtui.analysis.figures import block_figure, figures, not_recorded
+from ctxtui.analysis.figures import block_figure, figures, not_recorded_tokens
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import CATEGORIES
@@ -127,7 +127,7 @@ class Diff(Struct, frozen=True, kw_only=True):
     def token(self) -> int:
         """The token of the second context at which they part, system prompt and tools that are not recorded
         included."""
-        return self.shared_tokens + (not_recorded(self.b.book, self.b.chosen.call) or 0)
+        return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
     def same(self) -> bool:

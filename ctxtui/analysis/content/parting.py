@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.figures import not_recorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -61,5 +61,5 @@ def parting(book: Book, running: RunningTotals, before: Call, call: Call) -> Par
     return Parting(
         old[same] if same < len(old) else ROOT,
         new[same] if same < len(new) else ROOT,
-        (not_recorded(book, call) or 0) + running.read(call.sent_head, last),
+        (not_recorded_tokens(book, call) or 0) + running.read(call.sent_head, last),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.cache.missed import CONTENT, SYSTEM, TOOLS, Missed
+from ctxtui.analysis.cache.miss import CONTENT, SYSTEM, TOOLS, CacheMiss
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
 
 KIND: Final = "changing prefix"
@@ -19,7 +19,7 @@ _SHOWN: Final = 30
 
 def find(given: FindingInputs) -> Iterator[Finding]:
     """System prompts, tools and memory whose change made the cache miss more than once: a date, a list, a status."""
-    groups: dict[tuple[str, int], list[Missed]] = {}
+    groups: dict[tuple[str, int], list[CacheMiss]] = {}
     for one in given.missed:
         if one.thread == given.costs.thread and one.number <= len(given.calls) and _at_front(one):
             assert one.old is not None
@@ -46,11 +46,11 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         )
 
 
-def _at_front(one: Missed) -> bool:
+def _at_front(one: CacheMiss) -> bool:
     return one.cause in _CAUSES and one.old is not None and one.new is not None and one.old.category in _FRONT
 
 
-def _changed(one: Missed) -> str:
+def _changed(one: CacheMiss) -> str:
     """What changed last, word by word: ``(“16:00” became “17:00”)``; "" where that is long."""
     old, new = (side.words.split() if side is not None else [] for side in (one.old, one.new))
     start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))

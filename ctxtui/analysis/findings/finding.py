@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import freed_by
@@ -64,7 +64,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     situation: PolicyContext
     calls: Sequence[Call]
     costs: ThreadCosts
-    missed: Sequence[Missed] = ()
+    missed: Sequence[CacheMiss] = ()
     rates: RatesOf
     markers: UnderMarkers = NOT_TRIED
     policies: Mapping[str, Policy] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.context_window import COMPACTION, ContextWindow
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF_TURNS, Range, Typical, units_ahead
-from ctxtui.analysis.window_signs import by_hand
+from ctxtui.analysis.window_signs import is_manual_compaction
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.tree import Tree
 from ctxtui.core.turns import turns_of
@@ -154,7 +154,7 @@ def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, st
     if window.origin == COMPACTION:
         return window.limit, "observed"
     folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if broken((a,), (b,))]
-    seen = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not by_hand(b)]
+    seen = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not is_manual_compaction(b)]
     if seen:
         return max(seen), "observed"
     match book.session.about.source:

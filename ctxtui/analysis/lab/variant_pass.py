@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
@@ -184,7 +184,7 @@ class Bench:
     @cached_property
     def misses(self) -> int:
         """How many misses the recording has."""
-        return len(misses_of(self.book, self.rules).found)
+        return len(session_misses(self.book, self.rules).found)
 
     def prompts(self) -> CachePrompts:
         """Where markers and what prefix keys begin with are read from."""

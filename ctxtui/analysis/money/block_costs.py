@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import RunningTotals
@@ -61,7 +61,7 @@ class ThreadCosts:
 
     def missing(self, index: int) -> int:
         """Tokens of call `index` (from 0) that are not in the record."""
-        return lacking(self._book, self.calls[index])
+        return unrecorded_tokens(self._book, self.calls[index])
 
     def kept(self, index: int) -> int:
         """Input tokens of call `index` that begin its context as they began an earlier one's."""

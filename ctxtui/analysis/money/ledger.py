@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Lifetime, Stays
-from ctxtui.analysis.figures import attached, lacking
+from ctxtui.analysis.figures import reattached_tokens, unrecorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES, INDEX
@@ -105,7 +105,7 @@ class CostLedger:
 
     def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
         usage, running = call.usage, self._running
-        missing = lacking(self._book, call)
+        missing = unrecorded_tokens(self._book, call)
         total = missing + running.read(call.sent_head, call.sent_head)
         if usage is None or not usage.input or not total:
             return _FREE, (0.0,) * _WIDTH
@@ -129,7 +129,7 @@ class CostLedger:
         rates = [usd / n if n else 0.0 for usd, n in zip((cost.read, cost.write, cost.fresh), counts, strict=True)]
         answer = cost.output / call.output if call.output else 0.0
         charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
-        front = missing - attached(self._book, call)
+        front = missing - reattached_tokens(self._book, call)
         return charged, self._categories(call.sent_head, charged, (front, missing), ends)
 
     def _blocks_until(self, head: int, token: float) -> int:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.diff import alike, versions
 from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -111,4 +111,4 @@ class Sending:
         return found
 
     def _missing(self, call: Call) -> int:
-        return lacking(self._book, call)
+        return unrecorded_tokens(self._book, call)

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.missed import TTL, Missed
+from ctxtui.analysis.cache.miss import TTL, CacheMiss
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import CallCharge, edited_calls
 from ctxtui.analysis.short_names import Names
@@ -31,7 +31,7 @@ ONE_HOUR: Final = 3600.0
 
 def cures(
     threads: Sequence[ThreadCosts],
-    rewrites: Sequence[Missed],
+    rewrites: Sequence[CacheMiss],
     rates: RatesOf,
     names: Names,
     minimum: Callable[[str], int],
@@ -45,7 +45,7 @@ def cures(
     return sorted((cure for cure in found if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
 
 
-def hours(thread: ThreadCosts, rewrites: Sequence[Missed], rates: RatesOf) -> Cure | None:
+def hours(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
     """Entries that live an hour in place of five minutes: rewrites after pauses of up to an hour are saved, every
     other write costs more."""
     avoided = {

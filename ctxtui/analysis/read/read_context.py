@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
+from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen_nodes
 from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, THINKING_LEFT_OUT, Absences, GoneBlocks
 from ctxtui.analysis.read.searches import compacted, links
 from ctxtui.analysis.read.shortfall import (
@@ -89,7 +89,7 @@ def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) 
     def own(node: int) -> int:
         return 0 if tree[node].block.kind == HEADER else book.own(call.model, node)
 
-    nodes = unseen(tree, call.sent_head, own, sum(sums), read)
+    nodes = unseen_nodes(tree, call.sent_head, own, sum(sums), read)
     return NONE_GONE.and_(GoneBlocks(nodes, CUT), 0, number)
 
 

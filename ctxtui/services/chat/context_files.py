@@ -12,7 +12,7 @@ from ctxtui.agent.memory_place import MemoryPlace
 from ctxtui.agent.tools.memory_tools import MemoryFolder, memory_tools
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
@@ -108,7 +108,7 @@ class ContextFiles:
         settings, partner, card = self._settings, self._partner, self.card
         window = (partner.window if partner is not None else 0) or card.window or 0
         own = size_of(card.id, settings.usable_contexts)[1]
-        return running_window(window, settings.usable_share, own=own).usable
+        return window_of_running_model(window, settings.usable_share, own=own).usable
 
     def room(self, used: int) -> int:
         """Tokens that files may take of a window in which `used` are taken already; 0: no window is known."""

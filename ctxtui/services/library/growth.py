@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, unsent
+from ctxtui.analysis.call_choice import ChosenCall, unsent_call
 from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.feasible import GrowthReport, feasible
@@ -42,7 +42,7 @@ def growth_report(
     calls = session.thread_calls(chosen.thread)
     if not calls:
         return GrowthReport(Growth(thread=chosen.thread, lacks=("no call is recorded",)))
-    since = unsent(session, chosen.thread)
+    since = unsent_call(session, chosen.thread)
     contexts = [*calls, *([since] if since is not None else [])]
     starts = begun(session, contexts, rule, notes)
     own = any(start.own for start in starts)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxtui.analysis.call_choice import all_unsent, choose
+from ctxtui.analysis.call_choice import choose_call, unsent_calls
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
@@ -100,7 +100,7 @@ def check_file(
 def _largest(one: Account) -> tuple[Call, int]:
     """The call with the largest context, as reported, else as counted, and that; one that is still to be sent
     counts, too."""
-    calls = [*contexts(one.session), *all_unsent(one.session)] or [choose(one.session).call]
+    calls = [*contexts(one.session), *unsent_calls(one.session)] or [choose_call(one.session).call]
     sizes = [(figures(one.book, call).context_tokens, -number) for number, call in enumerate(calls)]
     most, number = max(sizes)
     return calls[-number], most

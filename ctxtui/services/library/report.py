@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.bill import PARTS
@@ -76,7 +76,7 @@ def reported(
 def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0) -> ReportDraft:
     """The same before it is masked: what takes long, and can be done in another process. Raises `NotFound`."""
     session = loaded.session
-    chosen = choose(session, thread, number)
+    chosen = choose_call(session, thread, number)
     made = account(session, counter, settings)
     grown = growth_report(made, chosen, Notebook(loaded, settings).read(), settings.phases)
     found = findings_of(made, counter, chosen, settings, applied_edits(loaded, settings, chosen))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.window_checks import check_size, check_usable, setting_of, size_of
@@ -53,4 +53,4 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     own = size_of(name, settings.usable_contexts)[1]
     check_usable(name, own, window, place)
     by = place if wanted else teller if told else "model table"
-    return ModelWindow(name, card, window, running_window(window, settings.usable_share, own=own).usable, by)
+    return ModelWindow(name, card, window, window_of_running_model(window, settings.usable_share, own=own).usable, by)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.call_forecasts import CallForecasts
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.cache.misses import MissFinder
+from ctxtui.analysis.cache.call_forecasts import CallForecaster
+from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.cache.miss_finder import MissFinder
 from ctxtui.analysis.content.heavy_groups import HeavyGroups
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
@@ -50,7 +50,7 @@ class SessionMisses:
         self._calls: tuple[int, list[Call]] | None = None
         """How many calls the session had, and those of them that can be looked at."""
         self._versions: dict[str, int] = {}
-        self.found: Sequence[Missed] = ()
+        self.found: Sequence[CacheMiss] = ()
 
     def advance(self, limit: int) -> bool:
         """Take in up to `limit` calls, as far as they are counted; whether there was anything to do."""
@@ -71,7 +71,7 @@ class SessionMisses:
             return True
         return len(self._taken) > before
 
-    def forecasts(self) -> CallForecasts | None:
+    def forecasts(self) -> CallForecaster | None:
         """What the calls taken so far have taught about the next one."""
         return self._finder.forecasts if self._finder is not None else None
 
@@ -272,7 +272,7 @@ class Study:
         while not self._is_counted:
             self.count()
 
-    def learnt(self) -> CallForecasts | None:
+    def learnt(self) -> CallForecaster | None:
         """What the session's calls have taught about the next one, as looking for misses has come to it; for the worker
         that else does slices."""
         while self.progress[0] == self.progress[1] and self.count():

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.audit import records
+from ctxtui.analysis.audit import build_record
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.spending import row_of
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.analysis.session_events import CallEvent, events
+from ctxtui.analysis.session_events import CallEvent, list_events
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -41,7 +41,7 @@ class ThreadStudy:
         self.lock = threading.Lock()
         self.calls: Sequence[Call] = ()
         self.events: Sequence[CallEvent] = ()
-        self.missed: Mapping[int, Missed] = {}
+        self.missed: Mapping[int, CacheMiss] = {}
         """The misses by number of call (from 1), as far as they are known."""
         self.boundaries = Boundaries(session.tree)
         self.turns = Turns(session.tree)
@@ -65,7 +65,7 @@ class ThreadStudy:
         self._looked = 0
         self._session = session
         self._told: Sequence[Call] = ()
-        self._misses: Sequence[Missed] = ()
+        self._misses: Sequence[CacheMiss] = ()
         self.refresh()
 
     @property
@@ -98,14 +98,14 @@ class ThreadStudy:
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
-    def tell(self, misses: Sequence[Missed] = ()) -> bool:
+    def tell(self, misses: Sequence[CacheMiss] = ()) -> bool:
         """Find the events of the calls there are now, with the session's `misses`; whether there was anything to
         do."""
         calls = self.calls
         if calls is self._told and misses is self._misses:
             return False
         self.missed = {one.number: one for one in misses if one.thread == self.thread}
-        self.events = events(self._session, self.thread, misses)
+        self.events = list_events(self._session, self.thread, misses)
         self._told, self._misses = calls, misses
         return True
 
@@ -114,7 +114,7 @@ class ThreadStudy:
         calls, known = self.calls, book.foretold
         if self._recorded[0] is calls and self._recorded[1] == known:
             return False
-        self.records, self._recorded = records(book, calls), (calls, known)
+        self.records, self._recorded = build_record(book, calls), (calls, known)
         return True
 
     def stay(self, limit: int) -> bool:

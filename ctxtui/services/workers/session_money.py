@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.findings.cache_markers import UNASKED
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
@@ -144,7 +144,7 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
         one = account(session, counter, settings)
         made = one.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            edits, trouble = known_edits(loaded, settings, choose(session))
+            edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(made, one, counter, settings, edits)
         made.cures = proved_cures(one, counter, made.cures)
         made.subscription = subscribed(named, settings)

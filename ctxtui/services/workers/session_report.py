@@ -10,8 +10,8 @@ from typing import Final, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.misses import Misses
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.cache.miss_finder import Misses
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.statement import Statement
@@ -66,13 +66,13 @@ def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> 
 
 def _growth(loaded: Loaded, _: Named, settings: Settings, about: str) -> GrowthReport:
     with counter_with_memory(settings) as counter:
-        return growth_report(account(loaded.session, counter, settings), choose(loaded.session, about))
+        return growth_report(account(loaded.session, counter, settings), choose_call(loaded.session, about))
 
 
 def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findings:
     thread, number, edits = about.split("\n", 2)
     with counter_with_memory(settings) as counter:
-        chosen = choose(loaded.session, thread, int(number))
+        chosen = choose_call(loaded.session, thread, int(number))
         made = account(loaded.session, counter, settings)
         return findings_of(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.figures import CallFigures, figures
-from ctxtui.analysis.residual import residual
+from ctxtui.analysis.residual import explain_residual
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.model.scene import Scene
@@ -190,7 +190,7 @@ def composition(
         if tokens or (category < len(shown) and shown[category] != "line")
     ]
 
-    left = residual(scene.book, scene.call)
+    left = explain_residual(scene.book, scene.call)
     return Composition(
         total=total,
         reported=got.reported is not None,

@@ -20,7 +20,7 @@ _GOES_ON = frozenset({"ctxtui", "attached"})
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.missed import Missed
+    from ctxtui.analysis.cache.miss import CacheMiss
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
@@ -47,7 +47,7 @@ class Scene(Struct, frozen=True):
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
-    missed: Mapping[int, Missed] = field(default_factory=dict)
+    missed: Mapping[int, CacheMiss] = field(default_factory=dict)
     partial: bool = False
 
     @property
@@ -131,7 +131,7 @@ def scene_at(
     events: Sequence[CallEvent] = (),
     costs: Mapping[str, Cost | None] | None = None,
     uncached: Mapping[str, float] | None = None,
-    missed: Mapping[int, Missed] | None = None,
+    missed: Mapping[int, CacheMiss] | None = None,
     turns: Turns | None = None,
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them. `turns` are those of `calls`, where they

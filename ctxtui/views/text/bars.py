@@ -77,9 +77,9 @@ def limit_words(window: ContextWindow) -> list[Span]:
 def limit_short(window: ContextWindow) -> str:
     """The same in at most 18 cells: ``compacts at 168.5k``; "" where no limit is known."""
     # Imported here: Home's first frame knows no window.
-    from ctxtui.analysis.context_window import SHORT
+    from ctxtui.analysis.context_window import SHORT_TEXTS
 
-    how = SHORT.get(window.origin, "")
+    how = SHORT_TEXTS.get(window.origin, "")
     return how.format(numbers.tokens(window.limit).replace(".0k", "k")) if window.limit else ""
 
 

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, MODEL, TTL
-from ctxtui.analysis.cache.misses import Misses, cure, misses_of
+from ctxtui.analysis.cache.miss import COMPACTION, CONTENT, MODEL, TTL
+from ctxtui.analysis.cache.miss_finder import Misses, find_cure, session_misses
 from ctxtui.core import block
 from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import Session
@@ -28,7 +28,7 @@ def found(session: Session) -> Misses:
     def rates(call: Call):  # type: ignore[no-untyped-def]
         return rates_for_call(call, table)
 
-    return misses_of(counted, cached_by(counted), costs, rates)
+    return session_misses(counted, cached_by(counted), costs, rates)
 
 
 def talk(turns: int = 4) -> tuple[Script, int]:
@@ -50,7 +50,7 @@ def test_a_pause_longer_than_the_lifetime() -> None:
     rates = rates_for_call(list(script.session.calls.values())[-1], price_table())
     assert rates is not None and one.usd == pytest.approx(one.tokens * (rates.write_5m - rates.read), rel=0.01)
     assert what.lost == one.usd and what.usd is not None and what.usd > one.usd
-    told, saved = cure(one, what.found)
+    told, saved = find_cure(one, what.found)
     assert "hour" in told and saved == one.usd
     assert pickle.loads(pickle.dumps(what)) == what, "the misses are worked out in a child process"
 

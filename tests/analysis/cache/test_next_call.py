@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 
 
-def coming(at: float, expires: float | None, life: float) -> Coming:
-    return Coming(
+def coming(at: float, expires: float | None, life: float) -> NextCallForecast:
+    return NextCallForecast(
         model="m", input=10, lo=9, hi=11, read=5, write=5, fresh=0, answer=1, usd=(0.0, 0.0, 0.0, 0.0), uncached=0.0,
         at=at, expires=expires, life=life, inferred=False,
     )  # fmt: skip

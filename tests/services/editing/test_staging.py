@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.what_if import Replay, following
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.cache.what_if import Replay, replay_after
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
@@ -171,7 +171,7 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
     calls = session.thread_calls()
     for index in (2, 3, 7, 1, 8, 8):
         call = calls[index]
-        one, other = replay.following(call, call.response_head), following(counts, rules, call, call.response_head)
+        one, other = replay.following(call, call.response_head), replay_after(counts, rules, call, call.response_head)
         assert one.forecast is not None and other.forecast is not None
         assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)
         asked = [asking.simulator.predict(asking.prompt, asking.at) for asking in (one, other)]
@@ -211,7 +211,7 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         assert last.usage.input < sent.staging.after < sent.staging.before
         assert sent.staging.gone >= before.staging.freed
         counter = Counter()
-        plain = curated(table.study.book, counter, choose(host.session), prices=price_table())
+        plain = curated(table.study.book, counter, choose_call(host.session), prices=price_table())
         left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
         assert json.loads(body(plain).body)["messages"] == json.loads(left)["messages"], "curated is what was sent"
         assert plain.tag.freed == 0 and plain.tag.breaks_at is None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
@@ -175,7 +175,7 @@ class Preparer:
         return known
 
 
-def miss_of(what: Coming, calls: Sequence[Call]) -> str:
+def miss_of(what: NextCallForecast, calls: Sequence[Call]) -> str:
     """Why the next call of a thread with these `calls` will miss the cache: it reads no more than half of what the last
     one left. "" where it will not, or where nothing was cached."""
     last = calls[-1].usage

@@ -13,7 +13,7 @@ PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits appl
 """Displayed names of causes; those about markers are `cache.explain`'s."""
 
 
-class PartingBlock(Struct, frozen=True):
+class DifferingBlock(Struct, frozen=True):
     """One of the two blocks in which a call differs from the previous one; `words` are shortened."""
 
     category: str
@@ -21,7 +21,7 @@ class PartingBlock(Struct, frozen=True):
     words: str
 
 
-class Missed(Struct, frozen=True, kw_only=True):
+class CacheMiss(Struct, frozen=True, kw_only=True):
     """One miss: call `number` (from 1) of `thread` at `at` (Unix seconds); `base` is the previous call.
 
     `tokens` were written again or paid in full: `paid` is their cost at this call, `usd` the extra cost over
@@ -33,7 +33,7 @@ class Missed(Struct, frozen=True, kw_only=True):
     delay in seconds after expiry, `pause` the seconds since the previous call (None: not recorded), `life` the
     lifetime in
     force, `what` details of the cause. `tested`: the simulator predicted hit or miss (see
-    `audit.CacheAudited.missed`);
+    `audit.AuditedRead.missed`);
     `foreseen`: it predicted the miss. `block` is the position (from 1) of the first block that differs among
     `blocks`,
     `old` and `new` that block in both requests, `writer` the tool call of this session that changed it, "" for
@@ -61,8 +61,8 @@ class Missed(Struct, frozen=True, kw_only=True):
     pause: float | None = None
     block: int = 0
     blocks: int = 0
-    old: PartingBlock | None = None
-    new: PartingBlock | None = None
+    old: DifferingBlock | None = None
+    new: DifferingBlock | None = None
     writer: str = ""
 
     @property

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.miss_cause import CHANGES, NO_CAUSE, Cause, in_record
+from ctxtui.analysis.cache.miss_cause import CHANGED_REQUEST, NO_CAUSE, MissCause, cause_in_record
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.cache.rules import CacheRules
@@ -19,15 +19,15 @@ from ctxtui.core.usage import Usage
 SHORTEST_CACHED: Final = 1_024
 """With fewer tokens in the cache there is nothing to miss: most models' shortest cacheable prefix (facts §2)."""
 _MINUTE: Final = 60.0
-_LONGEST: Final = 720 * _MINUTE
+_LONGEST_LIFETIME: Final = 720 * _MINUTE
 """Longest promised lifetime of an entry in seconds."""
 
 
-def lifetime(call: Call) -> float:
+def entry_lifetime(call: Call) -> float:
     """Promised lifetime of the entries that `call` wrote or read, in seconds, by what it wrote (facts §2, §4)."""
     usage = call.usage
     if usage and usage.write_12h:
-        return _LONGEST
+        return _LONGEST_LIFETIME
     if usage and usage.write_1h:
         return 60 * _MINUTE
     if usage and usage.write_30m:
@@ -35,7 +35,7 @@ def lifetime(call: Call) -> float:
     return 5 * _MINUTE
 
 
-def lived(rules: CacheRules, longest: float) -> float:
+def cache_lifetime(rules: CacheRules, longest: float) -> float:
     """Lifetime of a cached prefix in seconds: that of the longest-lived entry (`longest`), or the provider's
     retention.
     """
@@ -44,12 +44,12 @@ def lived(rules: CacheRules, longest: float) -> float:
     return longest
 
 
-def warm_until(rules: CacheRules, at: float | None) -> float:
+def latest_expiry(rules: CacheRules, at: float | None) -> float:
     """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry; inf without a time."""
-    return math.inf if at is None else at + lived(rules, _LONGEST)
+    return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 
-class CacheDemand(Struct, frozen=True, kw_only=True):
+class CachedInput(Struct, frozen=True, kw_only=True):
     """Input of one call that the cache held before it.
 
     `before` is the last call of its thread with a report (None: none), which left `held` tokens in the cache;
@@ -64,7 +64,7 @@ class CacheDemand(Struct, frozen=True, kw_only=True):
     held: int = 0
     expected: int = 0
     promised: bool = False
-    cause: Cause = NO_CAUSE
+    cause: MissCause = NO_CAUSE
     pause: float | None = None
     life: float = 0.0
     inferred: int | None = None
@@ -82,10 +82,10 @@ class CacheDemand(Struct, frozen=True, kw_only=True):
         lost = self.expected - read
         if lost < SHORTEST_CACHED:
             return 0
-        return lost if self.promised or self.cause.name in CHANGES or read * 2 <= self.held else 0
+        return lost if self.promised or self.cause.name in CHANGED_REQUEST or read * 2 <= self.held else 0
 
 
-class CacheDemands:
+class CachedInputs:
     """Cached input of a session's calls, in order.
 
     `rules` gives the cache rules of a call, `running` the running totals of a model, which must include the
@@ -104,15 +104,15 @@ class CacheDemands:
         self._life: dict[str, float] = {}
         self._reads: set[str] = set()
 
-    def take(self, call: Call) -> CacheDemand:
+    def take(self, call: Call) -> CachedInput:
         """Add the next call of the session and return its cached input."""
         sending = self._sendings.get(call.thread)
         if sending is None:
             sending = self._sendings[call.thread] = Sending(self._book, self._running)
         resent, last, before = sending.enter(call), self._last.get(call.thread), self._reported.get(call.thread)
-        found = CacheDemand(resent=resent)
+        found = CachedInput(resent=resent)
         if last is not None:
-            life = self._life[call.thread] = max(self._life.get(call.thread, 0.0), lifetime(last))
+            life = self._life[call.thread] = max(self._life.get(call.thread, 0.0), entry_lifetime(last))
             told = call.usage is not None and (call.usage.has_cache or self._rules(call).mechanism.holds_one)
             if before is not None and told:
                 found = self._demand(call, resent, last, before, life)
@@ -123,23 +123,23 @@ class CacheDemands:
                 self._reads.add(call.model)
         return found
 
-    def _demand(self, call: Call, resent: Resent, last: Call, before: Call, life: float) -> CacheDemand:
+    def _demand(self, call: Call, resent: Resent, last: Call, before: Call, life: float) -> CachedInput:
         rules, was = self._rules(call), before.usage
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
         inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
         held = was.input if inferred is not None else self._held(was, call, resent, rules) if was.has_cache else 0
-        expected, lives = min(held, resent.tokens), lived(rules, life)
+        expected, lives = min(held, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
         late = pause - lives if pause is not None and pause > lives else None
-        return CacheDemand(
+        return CachedInput(
             resent=resent,
             before=before,
             held=held,
             expected=expected,
             promised=bool(was.cache_write) or call.provider == "anthropic",
-            cause=in_record(self._book.session.tree, before, call, resent, late, rules),
+            cause=cause_in_record(self._book.session.tree, before, call, resent, late, rules),
             pause=pause,
             life=lives,
             inferred=inferred,

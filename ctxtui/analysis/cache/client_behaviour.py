@@ -14,12 +14,12 @@ from msgspec import Struct
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.usage import Usage
 
-CALL_AT_MOST: Final = 180.0
+MAX_CALL_SECONDS: Final = 180.0
 """Longest duration of a call and its tools in seconds, where a copy lost the times: two minutes, the client's
 default limit for a command, and one for the answer."""
-ANSWERED_IN: Final = 0.5
+MIN_ANSWER_SECONDS: Final = 0.5
 """Shortest possible duration of an answer in seconds: a faster call has the times of a copy."""
-LAG: Final = 300
+LAG_TOKENS: Final = 300
 """Tokens by which a read may fall short of the cached prefix before the cache counts as behind."""
 ASKED_AT: Final = "asked_at"
 """Key in `Call.extra`: the time of the user's message, if the record's own time is that of a copy."""
@@ -30,10 +30,10 @@ def sent_at(call: Call) -> float | None:
 
     A recording of the request itself has its time, even if the answer was very fast.
     """
-    asked = call.extra.get(ASKED_AT)
-    if isinstance(asked, float):
-        return asked
-    quick = call.ended is not None and call.started is not None and call.ended - call.started < ANSWERED_IN
+    asked_at = call.extra.get(ASKED_AT)
+    if isinstance(asked_at, float):
+        return asked_at
+    quick = call.ended is not None and call.started is not None and call.ended - call.started < MIN_ANSWER_SECONDS
     if call.started is None or (quick and call.fidelity != Fidelity.WIRE):
         return None
     return call.started
@@ -56,24 +56,24 @@ class Clock(Struct):
 
     def at(self, call: Call) -> float:
         """Earliest possible start of `call`, the next one; 0 if unknown."""
-        known = sent_at(call)
-        return known if known is not None else self.first or 0.0
+        sent = sent_at(call)
+        return sent if sent is not None else self.first or 0.0
 
     def latest(self, call: Call) -> float:
         """Latest possible start of `call`."""
-        known = sent_at(call)
-        return known if known is not None else self.last + CALL_AT_MOST if self.last is not None else 0.0
+        sent = sent_at(call)
+        return sent if sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
 
     def tick(self, call: Call) -> None:
         """Advance past `call`."""
         if self.known(call):
             self.first, self.last = self.at(call), self.latest(call)
-        known = sent_at(call)
-        self.ended = call.ended if known is not None and call.ended is not None and call.ended >= known else None
+        sent = sent_at(call)
+        self.ended = call.ended if sent is not None and call.ended is not None and call.ended >= sent else None
         self.call = call.id
 
 
-class Habit(Struct, kw_only=True):
+class ClientBehaviour(Struct, kw_only=True):
     """Cache behaviour shown by one thread's calls so far.
 
     `life` is the lifetime that the client wrote last. `shared_prefix` is the prefix kept alive by other sessions
@@ -115,9 +115,9 @@ class Habit(Struct, kw_only=True):
 
     def read(self, tokens: int, expected: int, usual: bool) -> None:
         """Learn that a call read `tokens` of `expected` cached ones; `usual`: nothing explains a smaller read."""
-        fell = usual and tokens < expected - LAG
+        fell = usual and tokens < expected - LAG_TOKENS
         if self.behind:
-            stays = fell and tokens <= self.behind + LAG
+            stays = fell and tokens <= self.behind + LAG_TOKENS
             self.stays += stays
             self.leaves += not stays
         self.behind = tokens if fell else 0
