@@ -43,7 +43,7 @@ class CallsBefore:
         if call.usage is not None and call.usage.cache_read + call.usage.cache_write:
             self._left[call.usage.cache_read + call.usage.cache_write] = call
 
-    def left(self, tokens: int) -> Call | None:
+    def find_by_cached(self, tokens: int) -> Call | None:
         """Latest call that had exactly `tokens` in the cache afterwards."""
         return self._left.get(tokens)
 
@@ -80,7 +80,7 @@ def _epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> st
 def _parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     base = forecast.step.usage
     # Providers that do not report writes read whole steps of a prefix, which identifies no call.
-    earlier = past.left(usage.cache_read) if usage.cache_read and usage.cache_write else None
+    earlier = past.find_by_cached(usage.cache_read) if usage.cache_read and usage.cache_write else None
     cached = base.cache_read + base.cache_write
     if earlier is None or earlier.id == forecast.step.base.id or abs(usage.cache_read - cached) <= _SAME_TOKENS:
         return ""
@@ -109,7 +109,7 @@ def _stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) ->
 
 def _partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
     step = forecast.step
-    if forecast.answers or step.usage.output_final or not step.whole:
+    if forecast.answers or step.usage.output_final or not step.is_whole_answer:
         return ""
     # The error of a count of blocks grows with them, most if thinking is recorded by its signature only.
     share = _HIDDEN_ERROR if step.thinking.hidden else _VISIBLE_ERROR
@@ -244,7 +244,7 @@ def _audit_call(forecast: Forecast, call: Call, number: int, past: CallsBefore) 
         new_predicted=forecast.new,
         new_reported=new,
         cause=explain_error(forecast, call.usage, past) if off else "",
-        asked=forecast.step.asked,
+        asked=forecast.step.person_wrote,
     )
 
 

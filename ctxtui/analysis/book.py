@@ -36,7 +36,7 @@ class Book:
     """The token counts behind every figure of one session.
 
     `table` describes models, `measure` counts a block, `labels` splits blocks by the user's rules. `advance` counts,
-    and may run in a worker thread; everything else only reads. A node has figures once `counted` returns True.
+    and may run in a worker thread; everything else only reads. A node has figures once `is_counted` returns True.
     Reports are learned from as soon as their contexts are counted. Weights change in steps; each step raises `version`,
     and makes what was computed before stale.
     """
@@ -136,7 +136,7 @@ class Book:
             self._models = len(every), known
         return known or frozenset({""})
 
-    def counted(self, model: str, node: int) -> bool:
+    def is_counted(self, model: str, node: int) -> bool:
         """Whether the figures of the context `node` are known yet."""
         return self.cumulated(model).is_counted(node)
 
@@ -157,17 +157,17 @@ class Book:
         done = min(way.advance(limit) for way in ways.values())
         self._learning.advance()
         if done == len(self.session.tree):
-            self._give(all_there_is=False)
+            self._publish(all_there_is=False)
         return done, len(self.session.tree)
 
     def settle(self) -> None:
         """Update the weights after the whole recording was read and counted, independent of how it was read in
         pieces.
         """
-        self._give(all_there_is=True)
+        self._publish(all_there_is=True)
 
-    def _give(self, *, all_there_is: bool) -> None:
-        if self._learning.give(all_there_is=all_there_is):
+    def _publish(self, *, all_there_is: bool) -> None:
+        if self._learning.publish(all_there_is=all_there_is):
             # Copy first: another thread may be adding a model.
             self._weights = {model: self._learning.weights(model) for model in list(self._weights)}
             self.version += 1
@@ -179,7 +179,7 @@ class Book:
         return self._learning.forecasts
 
     @property
-    def foretold(self) -> int:
+    def forecast_count(self) -> int:
         """Number of `forecasts`."""
         return len(self._learning.forecasts)
 
@@ -190,7 +190,7 @@ class Book:
         """
         return self._learning.forecaster.forecast(call)
 
-    def whole(self, model: str) -> WholeTokens:
+    def whole_tokens(self, model: str) -> WholeTokens:
         """Whole tokens of contexts for `model`, by the current weights."""
         return self.cumulated(model).whole_tokens(self.weights(model))
 
@@ -203,13 +203,13 @@ class Book:
         key, last = (self.version, model, node), self._summed
         if last is not None and last[0] == key:
             return last[1]
-        sums = self.whole(model).tokens_at(node)
+        sums = self.whole_tokens(model).tokens_at(node)
         self._summed = key, sums
         return sums
 
-    def sum_of(self, model: str, node: int, category: int) -> int:
+    def category_tokens(self, model: str, node: int, category: int) -> int:
         """Whole tokens of one category in the context `node`."""
-        return self.whole(model).category_tokens(node, category)
+        return self.whole_tokens(model).category_tokens(node, category)
 
     def read_sums(self, model: str, head: int, gone: Absences) -> tuple[int, ...]:
         """Whole tokens per category index that `model` reads of the context `head`.
@@ -219,17 +219,17 @@ class Book:
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
-            sums[_THINKING] -= self.sum_of(model, self.session.tree[start].parent, _THINKING)
+            sums[_THINKING] -= self.category_tokens(model, self.session.tree[start].parent, _THINKING)
         if gone:
             sums = [n - less for n, less in zip(sums, self.contexts.tokens(model, head, gone), strict=True)]
         return tuple(sums)
 
-    def own(self, model: str, node: int) -> int:
+    def block_tokens(self, model: str, node: int) -> int:
         """Whole tokens of one block, with its message's header if it is the first part.
 
         This is the increase of the sums of its categories. Raises `IndexError` while it is not counted.
         """
-        whole, parent = self.whole(model), self.session.tree[node].parent
+        whole, parent = self.whole_tokens(model), self.session.tree[node].parent
         return sum(
             [
                 whole.category_tokens(node, c) - whole.category_tokens(parent, c)
@@ -237,9 +237,9 @@ class Book:
             ]
         )
 
-    def own_by_category(self, model: str, node: int) -> dict[int, int]:
-        """Whole tokens of one block by category index; they add up to `own`."""
-        whole, parent = self.whole(model), self.session.tree[node].parent
+    def block_tokens_by_category(self, model: str, node: int) -> dict[int, int]:
+        """Whole tokens of one block by category index; they add up to `block_tokens`."""
+        whole, parent = self.whole_tokens(model), self.session.tree[node].parent
         return {
             c: whole.category_tokens(node, c) - whole.category_tokens(parent, c)
             for c in self.cumulated(model).categories(node)
@@ -250,12 +250,12 @@ class Book:
 
         It differs from the block's own only if label rules move its text; until it is counted it is its own.
         """
-        if self._labels is None or not self.counted(model, node):
+        if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
-        parts = self.own_by_category(model, node)
+        parts = self.block_tokens_by_category(model, node)
         return max(parts, key=lambda category: parts[category])
 
-    def told_as(self, node: int, recorded: int) -> None:
+    def copy_report(self, node: int, recorded: int) -> None:
         """Give `node` the reported tokens of `recorded`, which holds the same block elsewhere."""
         reported = self._reported.tokens.get(recorded)
         if reported is None or node in self._reported.tokens:

@@ -66,7 +66,7 @@ class ContextWindow(Struct, frozen=True):
         return tokens / self.usable if self.usable else None
 
     @property
-    def words(self) -> str:
+    def origin_text(self) -> str:
         """Text that explains the limit."""
         return ORIGIN_TEXTS.get(self.origin, "not known")
 
@@ -93,11 +93,11 @@ def _usable_tokens(window: int, share: float, own: int | None) -> int:
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
     """Determine the window in force for `call`, of which `usable_share` is to be filled."""
     model = call.model or book.session.model
-    card, shown = book.card(model), book.windows.of(model)
+    card, shown = book.card(model), book.windows.signs_of(model)
     window, origin = _client_window(book.session, call, card, shown)
     own = max(card.window or 0, window if origin in (SEEN, REQUESTED) else 0)
     usable = _usable_tokens(window, usable_share, card.usable)
-    compacts = shown.compacts
+    compacts = shown.compacts_at
     if compacts and origin != USER and (not window or compacts <= window):
         return ContextWindow(compacts, min(compacts, usable) or round(compacts * usable_share), COMPACTION, window, own)
     return ContextWindow(window, usable, origin, window, own)
@@ -123,7 +123,7 @@ def _client_window(session: Session, call: Call, card: ModelCard, shown: ShownWi
         if stated:
             # A window recorded for one model cannot exceed another model's limit.
             window, origin = min(stated, most) if most else stated, RECORDED
-        elif shown.asked and most:
+        elif shown.requested_long and most:
             window, origin = most, REQUESTED
         elif card.unasked_window and (not own or card.unasked_window < own):
             window, origin = card.unasked_window, CLIENT

@@ -100,7 +100,7 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 def figures(book: Book, call: Call) -> CallFigures:
     """Figures of `call`'s context as the provider read it."""
     head = call.sent_head
-    if not book.counted(call.model, head):
+    if not book.is_counted(call.model, head):
         return uncounted_figures(call)
     by_category = book.read_sums(call.model, head, book.contexts.at(head))
     visible = sum(by_category)
@@ -131,7 +131,7 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
     Same as `figures` if `head` is the call's own context.
     """
     here = figures(book, call)
-    if head == call.sent_head or not here.counted or not book.counted(call.model, head):
+    if head == call.sent_head or not here.counted or not book.is_counted(call.model, head):
         return here if head == call.sent_head else uncounted_figures(replace(call, usage=None))
     sums = [book.read_sums(call.model, node, book.contexts.at(node)) for node in (call.raw_head, head)]
     grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
@@ -140,7 +140,7 @@ def next_figures(book: Book, call: Call, head: int) -> CallFigures:
         # The edited context continues with the blocks added since, if a request was made from it.
         sent = tree.find(call.sent_head, tree.items(head, call.raw_head)) if tree.holds(head, call.raw_head) else ROOT
     next_call = replace(call, id="", raw_head=sent, sent_head=sent, response_head=sent, usage=None)
-    has_forecast = call.usage is not None and sent != ROOT and book.counted(call.model, sent)
+    has_forecast = call.usage is not None and sent != ROOT and book.is_counted(call.model, sent)
     forecast = book.forecast(next_call) if has_forecast else None
     if forecast is not None and forecast.step.base.id == call.id:
         total, lo, hi = forecast.predicted, forecast.lo, forecast.hi
@@ -177,11 +177,11 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
     """Recorded size of the answer of `call`; None if it is not recorded or not counted yet."""
     tree = book.session.tree
     nodes = [node for node in answer_path(tree, call) if tree[node].block.kind != HEADER]
-    if not nodes or not book.counted(call.model, call.response_head):
+    if not nodes or not book.is_counted(call.model, call.response_head):
         return None
     texts = [words(read(tree[node].block)) for node in nodes]
     code = sum(len(fence[2].removesuffix("\n")) for text in texts for fence in _CODE_FENCE.finditer(text))
-    return AnswerSize(sum(map(len, texts)), code, sum(book.own(call.model, node) for node in nodes))
+    return AnswerSize(sum(map(len, texts)), code, sum(book.block_tokens(call.model, node) for node in nodes))
 
 
 def context_size(book: Book, call: Call) -> int | None:
@@ -255,7 +255,7 @@ def _unrecorded_front(book: Book, call: Call) -> int | None:
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
     given = first.usage.input if first.usage is not None else first.estimated_input
-    if given is None or not book.counted(first.model, first.sent_head):
+    if given is None or not book.is_counted(first.model, first.sent_head):
         return None
     return max(0, given - sum(_read_tokens(book, first))) or None
 
@@ -319,7 +319,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     """Figure of one block on the path of `call`. Raises `IndexError` while it is not counted."""
     tree: Tree = book.session.tree
     here = tree[node]
-    tokens = book.own(call.model, node)
+    tokens = book.block_tokens(call.model, node)
     half = book.slack(call.model, node)
     slack = 0 if not half or not tokens else max(1, round(half))
     counted = "exact" if half is None else estimate_method(book, call.model)

@@ -88,16 +88,16 @@ class Forecaster:
         self._wholes_by_model: dict[str, Calibration] = {}
         self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
-        self._rhythms = defaultdict[str, ReminderPredictor](ReminderPredictor)
+        self._reminders = defaultdict[str, ReminderPredictor](ReminderPredictor)
         self._carried = defaultdict[str, Carried](Carried)
 
     @property
     def is_settled(self) -> bool:
         """Whether all learnt calls are still unchanged in the session."""
-        return all(lineage.is_of(self._session.calls) for lineage in list(self._lineages.values()))
+        return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
 
     @property
-    def taught(self) -> set[str]:
+    def learnt_ids(self) -> set[str]:
         """Ids of the calls whose reports were learnt, except those whose context a later call also has."""
         return {id_ for lineage in list(self._lineages.values()) for id_ in lineage.ids}
 
@@ -113,7 +113,7 @@ class Forecaster:
         return calibration
 
     @property
-    def learnt(self) -> int:
+    def report_count(self) -> int:
         """Number of reports learnt, all models together."""
         return sum(calibration.learnt for calibration in (*self._calibrations.values(), *self._wholes.values()))
 
@@ -130,7 +130,7 @@ class Forecaster:
         """Current weights of whole contexts by model."""
         return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
-    def _whole(self, model: str) -> Calibration:
+    def _whole_calibration(self, model: str) -> Calibration:
         calibration = self._wholes_by_model.get(model)
         if calibration is None:
             card = self._card(model)
@@ -139,7 +139,7 @@ class Forecaster:
         return calibration
 
     def _weights(self, model: str) -> Weights:
-        weights = self._whole(model).weights
+        weights = self._whole_calibration(model).weights
         if self.carried(model).holds:
             return weights
         return replace(weights, factors=weights.factors._replace(reported=0.0))
@@ -149,12 +149,12 @@ class Forecaster:
 
         Raises `IndexError` while its context is not counted.
         """
-        step = self._lineages[call.thread].step(call, self._cumulated(call.model))
+        step = self._lineages[call.thread].step_to(call, self._cumulated(call.model))
         if step is None:
             return None
         stripped, calibration = self._stripped(call, step), self.calibration(call.model)
         features, answers, known = self._parts(call, step, stripped)
-        added = self._rhythms[call.thread].expect((step.parts, 1))
+        added = self._reminders[call.thread].expect((step.parts, 1))
         expected, deviation = calibration.expect(features, answers)
         new = expected + added
         low, high = self._errors[call.model].bounds()
@@ -192,7 +192,7 @@ class Forecaster:
         if not is_informative(forecast, call.usage.input):
             return
         more = error + forecast.added
-        self._rhythms[call.thread].learn((forecast.step.parts, 1), more, forecast.deviation)
+        self._reminders[call.thread].learn((forecast.step.parts, 1), more, forecast.deviation)
         added = forecast.added if abs(error) < abs(more) else 0.0
         tokens = call.usage.input - forecast.known - added
         self.calibration(call.model).learn(forecast.features, tokens, forecast.answers)
@@ -202,7 +202,7 @@ class Forecaster:
             # Learning from the report may have changed `carried`, so recompute.
             stripped = self._stripped(call, forecast.step)
             features, _, known = self._parts(call, forecast.step, stripped, by_blocks=True)
-        self._whole(call.model).learn(features, call.usage.input - known - added)
+        self._whole_calibration(call.model).learn(features, call.usage.input - known - added)
 
     def _learn_whole(self, call: Call) -> None:
         """Learn an upper bound from a request that is recorded in full: its blocks cannot exceed the report.
@@ -213,7 +213,7 @@ class Forecaster:
             return
         composition = self._cumulated(call.model).composition_at(call.sent_head)
         features = reduce(plus, composition, NOTHING)
-        whole, report = self._whole(call.model), call.usage.input
+        whole, report = self._whole_calibration(call.model), call.usage.input
         if whole.tokens(features._replace(image=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
             return  # much of it was never read, so the report has no information about weights
         if whole.tokens(features) > report > 0:
@@ -221,7 +221,7 @@ class Forecaster:
 
     def _learn_carried(self, call: Call, forecast: Forecast, error: float) -> None:
         step, carried = forecast.step, self.carried(call.model)
-        if forecast.answers and step.thought and not forecast.stripped and min(step.net) >= 0:
+        if forecast.answers and step.has_thinking and not forecast.stripped and min(step.net) >= 0:
             reasoning = step.usage.reasoning
             carried.learn(reasoning, error if carried.holds else error - reasoning)
 
@@ -235,9 +235,9 @@ class Forecaster:
         card, carried = self._card(call.model), self.carried(call.model).holds
         known = step.usage.input * self._scale(card, step)
         features, answers = step.net, 0
-        if not by_blocks and self._given(call, step, stripped):
+        if not by_blocks and self._is_answer_reported(call, step, stripped):
             # Reasoning that is not in the recorded answer is not sent back.
-            gone = stripped or not step.thought or not carried
+            gone = stripped or not step.has_thinking or not carried
             known += step.usage.output - (step.usage.reasoning if gone else 0)
             answers = 1
         else:
@@ -259,17 +259,17 @@ class Forecaster:
         return card.factors.text / base.factors.text
 
     def _stripped(self, call: Call, step: LineageStep) -> bool:
-        if not step.asked:
+        if not step.person_wrote:
             return False
         if not self._card(call.model).strips_thinking or not self.carried(call.model).holds:
             return False
         thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
         return bool(thought)
 
-    def _given(self, call: Call, step: LineageStep, stripped: bool) -> bool:
+    def _is_answer_reported(self, call: Call, step: LineageStep, stripped: bool) -> bool:
         usage = step.usage
         if (
-            not step.whole
+            not step.is_whole_answer
             or self._card(call.model).plain
             or (stripped and step.thinking != NOTHING and not usage.reasoning)
         ):
@@ -338,12 +338,12 @@ class ForecastLearner:
             call = self._session.calls[id_]
             before = self._waiting.get(call.thread)
             if before is not None:
-                if not self._counted(before):
+                if not self._is_counted(before):
                     return
                 self._learn(before)
             self._waiting[call.thread] = id_
             self._read += 1
-        self._at_once()
+        self._learn_complete_calls()
 
     def _next(self) -> str | None:
         """Id of the next unprocessed call; None if there is none."""
@@ -354,21 +354,21 @@ class ForecastLearner:
             self._ahead = self._read, ids
         return ids[self._read - self._ahead[0]] if ids else None
 
-    def _at_once(self) -> None:
+    def _learn_complete_calls(self) -> None:
         """Learn from waiting calls whose request and answer are recorded in full."""
         for thread, id_ in list(self._waiting.items()):
             call = self._session.calls[id_]
-            if call.fidelity == Fidelity.WIRE and call.usage is not None and self._counted(id_):
+            if call.fidelity == Fidelity.WIRE and call.usage is not None and self._is_counted(id_):
                 self._learn(id_)
                 del self._waiting[thread]
 
-    def give(self, *, all_there_is: bool = False) -> bool:
+    def publish(self, *, all_there_is: bool = False) -> bool:
         """Publish the current weights if enough was learnt since the last time; returns whether they changed.
 
         With `all_there_is` any new report is enough, so that the result does not depend on how the recording was
         read.
         """
-        learnt = self.forecaster.learnt
+        learnt = self.forecaster.report_count
         carrying = self.forecaster.carrying
         least = self._given + 1 if all_there_is else max(1.0, self._given * _PUBLISH_FACTOR)
         if learnt < least and carrying == self._carrying:
@@ -381,7 +381,7 @@ class ForecastLearner:
         """Weights of `model` as last published."""
         return self._weights.get(model) or prior_weights(self._card(model))
 
-    def _counted(self, id_: str) -> bool:
+    def _is_counted(self, id_: str) -> bool:
         call = self._session.calls[id_]
         return self._cumulated(call.model).is_counted(max(call.sent_head, call.response_head))
 

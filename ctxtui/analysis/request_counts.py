@@ -38,7 +38,7 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
     """Terms to count requests of one context under any edits.
 
     `counts` are the running features of its tree, with their `weights`; `strips` says that the provider removes
-    thinking of earlier turns, `made` that the request is built from a transcript. `client` are tokens added by
+    thinking of earlier turns, `is_rebuilt` that the request is built from a transcript. `client` are tokens added by
     the client, `residual` is the same under all edits, and `gone` lists blocks that reports show to be absent:
     position, and tokens beyond those of the replacement that was read.
     """
@@ -46,7 +46,7 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
     counts: Cumulated
     weights: Weights
     strips: bool
-    made: bool
+    is_rebuilt: bool
     client: int
     gone: Sequence[tuple[int, int]]
     residual: int = 0
@@ -63,9 +63,9 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
         counts=book.cumulated(model),
         weights=book.weights(model),
         strips=book.card(model).strips_thinking,
-        made=call.skeleton is None,
+        is_rebuilt=call.skeleton is None,
         client=unrecorded_tokens(book, call),
-        gone=[(context.position(n), max(0, book.own(model, n) - absence.left)) for n, absence in absences.items()],
+        gone=[(context.position(n), max(0, book.block_tokens(model, n) - absence.left)) for n, absence in absences.items()],
     )
     if call.is_edited:
         # No report exists for the context without edits.
@@ -76,9 +76,9 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
 
 def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> RequestCount:
     """Count the request under `applied`; `measure` is as in `count_request`."""
-    unwritten = omitted_positions(applied.context) if terms.made else ()
+    unwritten = omitted_positions(applied.context) if terms.is_rebuilt else ()
     # Rebuilt Anthropic requests have no two consecutive messages of one role (`wire.translate.anthropic`).
-    joins = terms.made and applied.context.dialect == ANTHROPIC
+    joins = terms.is_rebuilt and applied.context.dialect == ANTHROPIC
     sums = body_sums(
         applied,
         terms.counts,

@@ -120,7 +120,7 @@ class ResidualPart(Struct, frozen=True):
     cause: str
     steps: int = 1
 
-    def says(self, call: int) -> str:
+    def describe(self, call: int) -> str:
         """Describe the part, as shown at `call`."""
         one = _since(self.since, call)
         came = one if self.steps == 1 else f"in {self.steps:,} steps, the largest {one.replace('since', 'with')}"
@@ -141,11 +141,11 @@ class Residual(Struct, frozen=True):
     parts: tuple[ResidualPart, ...] = ()
     smaller: int = 0
 
-    def says(self, call: int) -> str:
+    def describe(self, call: int) -> str:
         """Describe the residual in one or two sentences, as shown at `call`."""
         if not self.parts or (len(self.parts) == 1 and self.parts[0].steps == 1):
             return f"{_since(self.since, call)}, likely {self.cause}. These are {self.what}."
-        parts = [part.says(call) for part in self.parts]
+        parts = [part.describe(call) for part in self.parts]
         rest = self.tokens - sum(part.tokens for part in self.parts)
         if self.smaller and rest * self.tokens > 0:
             parts.append(f"{abs(rest):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")

@@ -35,15 +35,15 @@ class Names:
 
         If several calls have the id, it is the last before `node`, in its context.
         """
-        id_ = self.asked(call_id, node)
+        id_ = self.call_node(call_id, node)
         return None if id_ is None else read(self._tree[id_].block)
 
     def tool(self, call_id: str, node: int | None = None) -> str:
         """Name of the tool of call `call_id`, chosen as in `call`; "" if the call is not in the tree."""
-        id_ = self.asked(call_id, node)
+        id_ = self.call_node(call_id, node)
         return "" if id_ is None else self._tools[id_]
 
-    def asked(self, call_id: str, node: int | None = None) -> int | None:
+    def call_node(self, call_id: str, node: int | None = None) -> int | None:
         """Node of call `call_id`, chosen as in `call`; None if it is not in the tree."""
         for other in self._tree.nodes(self._seen):
             if CATEGORIES[other.category] == "tool_call":
@@ -61,9 +61,9 @@ class Names:
         candidates = [*self._before[call_id], last]
         return next((other for other in reversed(candidates) if other < node and self._tree.holds(node, other)), last)
 
-    def result_of(self, node: Node) -> int | None:
+    def call_of_result(self, node: Node) -> int | None:
         """Node of the call that the result at `node` answers; None if it is not in the tree."""
-        return self.asked(read(node.block).call_id or self.answered(node), node.id)
+        return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
         """Label of a block: the tool's name for definitions, calls and results; else the first words of the text."""
@@ -72,9 +72,9 @@ class Names:
 
     def answered_tool(self, node: Node, content: BlockContent) -> str:
         """Tool of the result `content` at `node`; "" if its call is not in the tree."""
-        return self.tool(content.call_id or self.answered(node), node.id)
+        return self.tool(content.call_id or self.answered_call_id(node), node.id)
 
-    def answered(self, node: Node) -> str:
+    def answered_call_id(self, node: Node) -> str:
         """Call id on the message header of a result: OpenAI Chat keeps it there, not on its content."""
         up = self._tree[node.parent]
         while up.parent > 0 and up.message == node.message and up.block.kind != "header":

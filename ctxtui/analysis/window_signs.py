@@ -26,16 +26,16 @@ _LONG_CONTEXT_BETA: Final = "context-1m"
 class ShownWindow(Struct):
     """Evidence from the calls of one model.
 
-    `largest` is the largest input, `compacted` the sizes at which the client compacted automatically, `asked`
+    `largest` is the largest input, `compacted` the sizes at which the client compacted automatically, `requested_long`
     whether it requested the long context.
     """
 
     largest: int = 0
     compacted: tuple[int, ...] = ()
-    asked: bool = False
+    requested_long: bool = False
 
     @property
-    def compacts(self) -> int:
+    def compacts_at(self) -> int:
         """Size at which the client compacts automatically, 0 if unknown.
 
         Sizes below a context that was sent later are ignored: they come from an earlier setting. A context a
@@ -56,7 +56,7 @@ class WindowSigns:
         self._whole: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
         """All calls at the last look, and their evidence."""
 
-    def of(self, model: str) -> ShownWindow:
+    def signs_of(self, model: str) -> ShownWindow:
         """Evidence from the calls of `model`."""
         calls = self._session.calls
         last = next(reversed(calls.values()), None) if calls else None
@@ -95,7 +95,7 @@ def _add(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
             sign.largest = max(sign.largest, call.usage.input)
         if size := compaction_size(call):
             sign.compacted = (*sign.compacted, size)
-        sign.asked = sign.asked or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
+        sign.requested_long = sign.requested_long or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
 
 
 def _has_several_passes(call: Call) -> bool:

@@ -47,7 +47,7 @@ def counted(session: Session) -> Book:
 def missed(session: Session) -> tuple[CacheMiss, ...]:
     """The session's misses, priced."""
     book, costs = counted(session), {id_: price_call(call) for id_, call in session.calls.items()}
-    return session_misses(book, cached_by(book), costs, rates_for_call).found
+    return session_misses(book, cached_by(book), costs, rates_for_call).misses
 
 
 def billed_session(session: Session) -> Bill:
@@ -94,7 +94,7 @@ def contexts(session: Session) -> list[list[tuple[Hashable, int]]]:
     """What every call of the main thread sent, in our tokens."""
     running = costs_of(session)[0].running
     return [
-        [(node, running.own(node)) for node in session.tree.path(call.sent_head)] for call in session.thread_calls(MAIN)
+        [(node, running.block_tokens(node)) for node in session.tree.path(call.sent_head)] for call in session.thread_calls(MAIN)
     ]
 
 

@@ -281,7 +281,7 @@ def test_models_that_count_alike_are_learnt_from_together() -> None:
     assert known.weights(OPUS45) == known.weights(sonnet) and known.weights(sonnet).calibrated
     assert not known.weights(older).calibrated
     node = script.session.thread_calls(MAIN)[3].sent_head
-    assert known.own(OPUS45, node) == known.own(sonnet, node)
+    assert known.block_tokens(OPUS45, node) == known.block_tokens(sonnet, node)
 
 
 def test_running_totals_follow_the_weights() -> None:
@@ -292,13 +292,13 @@ def test_running_totals_follow_the_weights() -> None:
     running.advance()
     while known.advance(50)[0] < len(script.session.tree):
         running.advance()
-    assert known.version == 1 and running.behind
-    while running.behind:
+    assert known.version == 1 and running.is_behind
+    while running.is_behind:
         before = running.done
         running.advance(20)
         assert running.done >= before
     head = script.session.thread_calls(MAIN)[-1].sent_head
-    assert running.read(head, head) == sum(known.sums(OPUS45, head)) and running.version == 1
+    assert running.read_tokens(head, head) == sum(known.sums(OPUS45, head)) and running.version == 1
 
 
 def test_following_learns_only_what_is_new() -> None:

@@ -219,7 +219,7 @@ def test_looked_at_on_the_way_the_windows_shown_are_those_of_one_look(
             model = "claude-opus-4-5" if other else call.model
             made.session.apply(CallSeen(replace(call, model=model, extra={**call.extra, **found})))
             if moment:
-                seen.of(call.model)
+                seen.signs_of(call.model)
             if moment == 3:
                 # One of the calls says something else by now.
                 again = data.draw(st.sampled_from(list(made.session.calls.values())))
@@ -227,4 +227,4 @@ def test_looked_at_on_the_way_the_windows_shown_are_those_of_one_look(
                 made.hear(block.text("on"))
         for model in ("claude-opus-4-6", "claude-opus-4-5"):
             made.hear(block.text("and on"))
-            assert seen.of(model) == WindowSigns(made.session).of(model)
+            assert seen.signs_of(model) == WindowSigns(made.session).signs_of(model)

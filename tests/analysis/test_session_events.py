@@ -33,7 +33,7 @@ def script(*calls: tuple[Usage, float]) -> Script:
 def misses(made: Script) -> tuple[CacheMiss, ...]:
     """The misses of a session, in order of calls."""
     counted = book(made.session, model_table())
-    return tuple(session_misses(counted, cached_by(counted)).of(MAIN))
+    return tuple(session_misses(counted, cached_by(counted)).of_thread(MAIN))
 
 
 def test_a_read_below_half_of_what_the_cache_held_is_a_miss_and_a_long_pause_its_cause() -> None:

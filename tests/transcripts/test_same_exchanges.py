@@ -51,7 +51,7 @@ def figures(session: Session) -> dict[str, Any]:
     totals = totals_of(session, SETTINGS).as_fields()
     found = missed(session, Counter(), SETTINGS)
     report = (found.calls, found.usd, found.lost, found.tested, found.foreseen, found.false_alarms)
-    rows = [(one.thread, one.number, one.cause, one.tokens, one.usd, one.read, one.shared) for one in found.found]
+    rows = [(one.thread, one.number, one.cause, one.tokens, one.usd, one.read, one.shared) for one in found.misses]
     return {"totals": totals, "cache": report, "misses": rows}
 
 

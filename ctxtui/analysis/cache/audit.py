@@ -49,11 +49,11 @@ class MissEvidence:
         if 0 < usage.cache_read * 2 < usage.input:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
-    def of(self, forecast: CacheForecast, usage: Usage, cause: MissCause) -> str:
+    def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause) -> str:
         """Describe why the forecast's call, whose report is `usage`, missed, given the `cause`."""
-        return (self._told(forecast, cause) or self._unexplained(forecast, usage)) + self._diagnosed(forecast, cause)
+        return (self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage)) + self._describe_diagnosis(forecast, cause)
 
-    def _diagnosed(self, forecast: CacheForecast, cause: MissCause) -> str:
+    def _describe_diagnosis(self, forecast: CacheForecast, cause: MissCause) -> str:
         """The provider's own diagnosis of the miss; "" if none was recorded."""
         reported = diagnosis(forecast.call)
         if not reported:
@@ -65,7 +65,7 @@ class MissEvidence:
             "" if same is None else ", as found here" if same else ", unlike here"
         )
 
-    def _told(self, forecast: CacheForecast, cause: MissCause) -> str:
+    def _describe_cause(self, forecast: CacheForecast, cause: MissCause) -> str:
         call, (name, by, what) = forecast.call, cause
         match name:
             case "expired":
@@ -95,8 +95,8 @@ class MissEvidence:
                 return f"the context parts from that of the call before it at block {self._tree[shared].depth + 1}"
         return _describe_marker_cause(name, by)
 
-    def _unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
-        read_text = self._what_was_read(forecast, usage)
+    def _describe_unexplained(self, forecast: CacheForecast, usage: Usage) -> str:
+        read_text = self._describe_read(forecast, usage)
         more = usage.input - forecast.input
         size = f"the input is {abs(more):,} tokens {'more' if more > 0 else 'less'} than foretold"
         early = next((r.by for r in forecast.outcome.reasons if r.kind == NOT_YET), None)
@@ -105,7 +105,7 @@ class MissEvidence:
         size += _near_expiry(forecast)
         return f"{read_text}; {size}"
 
-    def _what_was_read(self, forecast: CacheForecast, usage: Usage) -> str:
+    def _describe_read(self, forecast: CacheForecast, usage: Usage) -> str:
         read, call = usage.cache_read, forecast.call
         if not read:
             return "nothing was read, not even system prompt and tools"
@@ -232,17 +232,17 @@ class CacheAuditor:
         self._numbers: dict[str, int] = {}
         self._past = MissEvidence(session, self._numbers)
 
-    def take(self, call: Call, demand: CachedInput) -> AuditedRead | None:
+    def audit_call(self, call: Call, demand: CachedInput) -> AuditedRead | None:
         """Audit the next call of the session, whose readable input is `demand`.
 
         None if no forecast is possible, its provider reports no reads, or its rules are unknown.
         """
         number = self._number(call)
         rules = self._rules(call)
-        forecasts = self.forecasts.foretell(call)
+        forecasts = self.forecasts.forecast(call)
         row = None
         if forecasts.read is not None and call.usage is not None and call.usage.has_cache and rules.is_known:
-            row = self._audited(forecasts.read, demand, number)
+            row = self._make_row(forecasts.read, demand, number)
         self.forecasts.learn(call, forecasts)
         self._past.add(call, rules)
         return row
@@ -252,11 +252,11 @@ class CacheAuditor:
             self._numbers.update((id_, n) for n, id_ in enumerate(self._book.session.order[call.thread], 1))
         return self._numbers[call.id]
 
-    def _audited(self, forecast: CacheForecast, demand: CachedInput, number: int) -> AuditedRead:
+    def _make_row(self, forecast: CacheForecast, demand: CachedInput, number: int) -> AuditedRead:
         call = forecast.call
         usage = call.usage
         assert usage is not None
-        lost, predicted_loss = demand.lost(usage.cache_read), demand.lost(forecast.read)
+        lost, predicted_loss = demand.lost_tokens(usage.cache_read), demand.lost_tokens(forecast.read)
         cause = forecast.cause
         if not cause.name and lost:
             cause = demand.cause if demand.cause.name or not forecast.alarm else MissCause(BEHIND)
@@ -265,13 +265,13 @@ class CacheAuditor:
             call=number,
             provider=call.provider or self._book.card(call.model).provider or "unknown",
             input=usage.input,
-            previous=forecast.held,
+            previous=forecast.previous_input,
             predicted=forecast.read,
             floor=forecast.floor,
             ceiling=forecast.ceiling,
             reported=usage.cache_read,
             cause=cause.name or (NOT_IN_RECORD if lost else ""),
-            evidence=self._past.of(forecast, usage, cause) if lost else "",
+            evidence=self._past.describe(forecast, usage, cause) if lost else "",
             inferred=forecast.inferred,
             what=cause.what,
             lost=lost,
@@ -291,7 +291,7 @@ def audit_reads(
     """
     demands = CachedInputs(book, rules, running_totals(book))
     auditor = CacheAuditor(book, rules, card)
-    rows = (auditor.take(call, demands.take(call)) for call in list(book.session.calls.values()))
+    rows = (auditor.audit_call(call, demands.add_call(call)) for call in list(book.session.calls.values()))
     return [row for row in rows if row is not None]
 
 

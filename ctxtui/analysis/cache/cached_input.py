@@ -52,7 +52,7 @@ def latest_expiry(rules: CacheRules, at: float | None) -> float:
 class CachedInput(Struct, frozen=True, kw_only=True):
     """Input of one call that the cache held before it.
 
-    `before` is the last call of its thread with a report (None: none), which left `held` tokens in the cache;
+    `before` is the last call of its thread with a report (None: none), which left `cached` tokens in the cache;
     `expected` of them were sent again, and should have been read. `promised`: the client writes its entries
     itself, so that each must be there. `cause` is the recorded cause of a loss. `pause` is the time in seconds
     since the previous call began (None: not recorded), `life` the lifetime of the thread's cache. `inferred` is
@@ -61,7 +61,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
 
     resent: Resent
     before: Call | None = None
-    held: int = 0
+    cached: int = 0
     expected: int = 0
     promised: bool = False
     cause: MissCause = NO_CAUSE
@@ -69,11 +69,11 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     life: float = 0.0
     inferred: int | None = None
 
-    def read(self, usage: Usage) -> int:
+    def read_tokens(self, usage: Usage) -> int:
         """Tokens read from the cache, as reported in `usage` or else inferred."""
         return usage.cache_read if self.inferred is None else self.inferred
 
-    def lost(self, read: int) -> int:
+    def lost_tokens(self, read: int) -> int:
         """Cached tokens that were sent again and are missing from `read`; 0 for a hit.
 
         If the client writes its entries, every loss counts. An automatic cache promises nothing: there a loss
@@ -82,7 +82,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
         lost = self.expected - read
         if lost < SHORTEST_CACHED:
             return 0
-        return lost if self.promised or self.cause.name in CHANGED_REQUEST or read * 2 <= self.held else 0
+        return lost if self.promised or self.cause.name in CHANGED_REQUEST or read * 2 <= self.cached else 0
 
 
 class CachedInputs:
@@ -104,7 +104,7 @@ class CachedInputs:
         self._life: dict[str, float] = {}
         self._reads: set[str] = set()
 
-    def take(self, call: Call) -> CachedInput:
+    def add_call(self, call: Call) -> CachedInput:
         """Add the next call of the session and return its cached input."""
         sending = self._sendings.get(call.thread)
         if sending is None:
@@ -115,7 +115,7 @@ class CachedInputs:
             life = self._life[call.thread] = max(self._life.get(call.thread, 0.0), entry_lifetime(last))
             told = call.usage is not None and (call.usage.has_cache or self._rules(call).mechanism.holds_one)
             if before is not None and told:
-                found = self._demand(call, resent, last, before, life)
+                found = self._make_input(call, resent, last, before, life)
         self._last[call.thread] = call
         if call.usage is not None:
             self._reported[call.thread] = call
@@ -123,12 +123,12 @@ class CachedInputs:
                 self._reads.add(call.model)
         return found
 
-    def _demand(self, call: Call, resent: Resent, last: Call, before: Call, life: float) -> CachedInput:
+    def _make_input(self, call: Call, resent: Resent, last: Call, before: Call, life: float) -> CachedInput:
         rules, was = self._rules(call), before.usage
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
         inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
-        held = was.input if inferred is not None else self._held(was, call, resent, rules) if was.has_cache else 0
+        held = was.input if inferred is not None else self._cached_tokens(was, call, resent, rules) if was.has_cache else 0
         expected, lives = min(held, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
@@ -136,7 +136,7 @@ class CachedInputs:
         return CachedInput(
             resent=resent,
             before=before,
-            held=held,
+            cached=held,
             expected=expected,
             promised=bool(was.cache_write) or call.provider == "anthropic",
             cause=cause_in_record(self._book.session.tree, before, call, resent, late, rules),
@@ -145,7 +145,7 @@ class CachedInputs:
             inferred=inferred,
         )
 
-    def _held(self, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
+    def _cached_tokens(self, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
         """Tokens that a call with usage `was` left in the cache.
 
         Its reads and writes, if the provider reports writes; otherwise all of its input, once anything was read,

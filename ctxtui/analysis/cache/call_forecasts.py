@@ -35,10 +35,10 @@ class CallForecaster:
     ) -> None:
         self.inputs = Forecaster(book.session, book.cumulated, card or book.card)
         self.reads = CacheForecaster(book.session, rules, book.cumulated, self.inputs)
-        self.taken: list[Call] = []
+        self.calls: list[Call] = []
         """Learnt calls, in order."""
 
-    def foretell(self, call: Call) -> CallForecast:
+    def forecast(self, call: Call) -> CallForecast:
         """Forecast `call`, the next one, from the learnt calls."""
         input_forecast = self.inputs.forecast(call) if call.usage is not None else None
         return CallForecast(
@@ -49,4 +49,4 @@ class CallForecaster:
         """Learn from the report of `call` and its forecast."""
         self.reads.learn(call, forecast.read, forecast.input)
         self.inputs.learn(call, forecast.input)
-        self.taken.append(call)
+        self.calls.append(call)

@@ -50,11 +50,11 @@ class Clock(Struct):
     ended: float | None = None
     call: str = ""
 
-    def known(self, call: Call) -> bool:
+    def has_time(self, call: Call) -> bool:
         """Whether the start time of `call`, the next one, is known at all."""
         return self.last is not None or sent_at(call) is not None
 
-    def at(self, call: Call) -> float:
+    def earliest(self, call: Call) -> float:
         """Earliest possible start of `call`, the next one; 0 if unknown."""
         sent = sent_at(call)
         return sent if sent is not None else self.first or 0.0
@@ -66,8 +66,8 @@ class Clock(Struct):
 
     def tick(self, call: Call) -> None:
         """Advance past `call`."""
-        if self.known(call):
-            self.first, self.last = self.at(call), self.latest(call)
+        if self.has_time(call):
+            self.first, self.last = self.earliest(call), self.latest(call)
         sent = sent_at(call)
         self.ended = call.ended if sent is not None and call.ended is not None and call.ended >= sent else None
         self.call = call.id
@@ -92,8 +92,8 @@ class ClientBehaviour(Struct, kw_only=True):
     """
 
     life: str = ""
-    cold: int = 0
-    warm: int | None = None
+    shared_prefix: int = 0
+    unexpired_prefix: int | None = None
     asides: int = 0
     turns: int = 0
     caches: bool = False
@@ -113,7 +113,7 @@ class ClientBehaviour(Struct, kw_only=True):
         """Whether a cache that fell behind more often stays behind for the next call than catches up."""
         return self.behind > 0 and self.stays > self.leaves
 
-    def read(self, tokens: int, expected: int, usual: bool) -> None:
+    def learn_read(self, tokens: int, expected: int, usual: bool) -> None:
         """Learn that a call read `tokens` of `expected` cached ones; `usual`: nothing explains a smaller read."""
         fell = usual and tokens < expected - LAG_TOKENS
         if self.behind:
@@ -127,12 +127,12 @@ class ClientBehaviour(Struct, kw_only=True):
         """Whether the client makes an unrecorded call of its own after each turn."""
         return self.asides * 2 > self.turns
 
-    def aside(self, was: bool) -> None:
+    def learn_aside(self, was: bool) -> None:
         """Learn whether the client made a call of its own after a turn."""
         self.turns += 1
         self.asides += was
 
-    def wrote(self, usage: Usage) -> None:
+    def learn_writes(self, usage: Usage) -> None:
         """Learn from the writes of a call.
 
         A client may change its lifetime, as Claude Code does when its plan is used up. A call that wrote both

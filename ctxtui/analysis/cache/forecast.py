@@ -89,14 +89,14 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
     outcome: CacheOutcome
 
     @property
-    def held(self) -> int:
+    def previous_input(self) -> int:
         """The previous input, of which a hit reads more than half."""
         return self.base.usage.input if self.base.usage else 0
 
     @property
     def alarm(self) -> bool:
         """Whether a miss is predicted."""
-        return self.read * 2 <= self.held
+        return self.read * 2 <= self.previous_input
 
 
 class ReadFloors(NamedTuple):
@@ -106,8 +106,8 @@ class ReadFloors(NamedTuple):
     sessions.
     """
 
-    warm: int = 0
-    cold: int = 0
+    unexpired_prefix: int = 0
+    shared_prefix: int = 0
 
 
 def _is_new_epoch(forecast: CacheForecast) -> bool:
@@ -147,7 +147,7 @@ class CacheForecaster:
         self._inputs = inputs
         self._simulator = Simulator()
         self._prompts = CachePrompts(session.tree, rules, counts, inputs)
-        self._habits: dict[tuple[str, str], ClientBehaviour] = {}
+        self._behaviours: dict[tuple[str, str], ClientBehaviour] = {}
         self._shortfalls = defaultdict[str, Shortfalls](Shortfalls)
         self._clocks: dict[str, Clock] = {}
         self._left: dict[str, CacheOutcome] = {}
@@ -156,11 +156,11 @@ class CacheForecaster:
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
         """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
-        prompt = self._prompts.prompt(call, input_forecast.predicted, self._habit(call).life)
-        outcome = self._simulator.predict(prompt, self._at(call, input_forecast.step.asked))
+        prompt = self._prompts.prompt(call, input_forecast.predicted, self._behaviour(call).life)
+        outcome = self._simulator.predict(prompt, self._time_of(call, input_forecast.step.person_wrote))
         cause = self._cause(input_forecast, outcome)
         whole = min(max(self._read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
-        behaviour, rules = self._habit(call), prompt.rules
+        behaviour, rules = self._behaviour(call), prompt.rules
         read = whole
         if rules.mechanism.keeps_every_prefix and not cause.name and behaviour.lags:
             read = min(whole, behaviour.behind)
@@ -168,7 +168,7 @@ class CacheForecaster:
         if rules.mechanism.keeps_every_prefix:
             floor = min(read, self._shortfalls[call.model].floor(whole))
             ceiling = max(read, rules.reported_read(input_forecast.predicted, input_forecast.predicted))
-        is_inferred = rules.mechanism.writes_at_markers and not self._prompts.recorded(call)
+        is_inferred = rules.mechanism.writes_at_markers and not self._prompts.has_recorded_markers(call)
         return CacheForecast(
             call=call,
             base=input_forecast.step.base,
@@ -181,83 +181,83 @@ class CacheForecaster:
             outcome=outcome,
         )
 
-    def asking(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
+    def start_what_if(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
         """Start of a what-if: the caches (not to be changed), `call` as a prompt of `total` tokens, and its time."""
         return (
             self._simulator,
-            self._prompts.prompt(call, total, self._habit(call).life),
-            self._clock(call).at(call),
+            self._prompts.prompt(call, total, self._behaviour(call).life),
+            self._clock(call).earliest(call),
         )
 
-    def asked_at(self, call: Call, person_wrote: bool) -> float:
+    def time_of(self, call: Call, person_wrote: bool) -> float:
         """Time of `call` for the cache (Unix seconds); `person_wrote`: a person wrote before it."""
-        return self._at(call, person_wrote)
+        return self._time_of(call, person_wrote)
 
     def life(self, call: Call) -> str:
         """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
-        return self._habit(call).life
+        return self._behaviour(call).life
 
     def tokens(self, call: Call) -> Callable[[Features], float]:
         """Return a function from features to tokens of the call's model, as learnt so far."""
-        return self._prompts.tokens(call)
+        return self._prompts.weigher(call)
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
         """Last node at or above `node` whose length was reported before `call`, with that length in tokens."""
         return self._prompts.reported_length(call, node)
 
-    def places(self, call: Call) -> RequestEnds:
+    def request_ends(self, call: Call) -> RequestEnds:
         """End positions of requests like `call` with other contexts."""
-        return self._prompts.places(call)
+        return self._prompts.request_ends(call)
 
-    def expect(self, next_call: Call, after: Call) -> None:
+    def assume_markers(self, next_call: Call, after: Call) -> None:
         """Assume that `next_call`, which is not made yet, sets its markers like `after`."""
-        self._prompts.expect(next_call, after)
+        self._prompts.assume_markers(next_call, after)
 
     def floors(self, call: Call) -> ReadFloors:
         """Tokens that `call` reads in any case, by earlier calls; none if its markers are recorded.
 
         With recorded markers every entry is simulated.
         """
-        behaviour = self._habit(call)
-        if not self._rules(call).mechanism.writes_at_markers or self._prompts.recorded(call) or not behaviour.caches:
+        behaviour = self._behaviour(call)
+        if not self._rules(call).mechanism.writes_at_markers or self._prompts.has_recorded_markers(call) or not behaviour.caches:
             return ReadFloors()
-        if self._prompts.expected(call):
+        if self._prompts.has_assumed_markers(call):
             return ReadFloors()
-        warm = behaviour.warm if behaviour.warm is not None else max(self._prompts.front(call), behaviour.cold)
-        return ReadFloors(warm, behaviour.cold)
+        warm = behaviour.unexpired_prefix if behaviour.unexpired_prefix is not None else max(self._prompts.front(call), behaviour.shared_prefix)
+        return ReadFloors(warm, behaviour.shared_prefix)
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
         """Learn from the report of `call` and its forecasts; without a report only from its time."""
         usage, clock = call.usage, self._clock(call)
         if usage is not None and usage.has_cache:
-            behaviour = self._habit(call)
+            behaviour = self._behaviour(call)
             if forecast is not None and input_forecast is not None:
-                self._told(forecast, input_forecast, behaviour, usage.cache_read)
-            behaviour.wrote(usage)
-            cached = self._prompts.reported(call, first=forecast is None)
+                self._learn_report(forecast, input_forecast, behaviour, usage.cache_read)
+            behaviour.learn_writes(usage)
+            cached = self._prompts.learn_report(call, first=forecast is None)
             if forecast is None:
                 # A thread may begin in the middle of a conversation (resumed or copied): its messages are not shared.
-                behaviour.cold = min(usage.cache_read, self._prompts.before_messages(call))
+                behaviour.shared_prefix = min(usage.cache_read, self._prompts.before_messages(call))
             if cached:
                 prompt = self._prompts.prompt(
-                    call, usage.input, behaviour.life, has_time=clock.known(call), answered=True
+                    call, usage.input, behaviour.life, has_time=clock.has_time(call), answered=True
                 )
-                sent = self._simulator.send(prompt, clock.latest(call), began=clock.at(call))
-                if self._prompts.recorded(call):
+                sent = self._simulator.send(prompt, clock.latest(call), began=clock.earliest(call))
+                if self._prompts.has_recorded_markers(call):
                     self._left[call.id] = sent
         clock.tick(call)
 
-    def _at(self, call: Call, person_wrote: bool) -> float:
+    def _time_of(self, call: Call, person_wrote: bool) -> float:
         """Time of `call` for the cache (Unix seconds), corrected for unrecorded requests.
 
         Lifetimes count from the last use, recorded or not: requests that are not calls of the record are treated
         as if they were made at the time of the previous call.
         """
         clock = self._clock(call)
-        at = clock.at(call)
+        at = clock.earliest(call)
         if clock.last is None or at <= clock.last:
             return at
-        aside = clock.ended if person_wrote and self._habit(call).asks_aside else None
+        aside = clock.ended if person_wrote and self._behaviour(call).asks_aside else None
         used = max(clock.last, self._used_between(clock.call, at), aside or 0.0)
         return clock.last + max(0.0, at - used)
 
@@ -274,77 +274,77 @@ class CacheForecaster:
                 self._requests.setdefault(event.after, []).append(event.at)
         return max((at for at in self._requests.get(call_id, ()) if at <= until), default=0.0)
 
-    def _told(self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int) -> None:
+    def _learn_report(self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int) -> None:
         """Update the client's behaviour and the provider's shortfalls from a report."""
-        missed, cause = read * 2 <= forecast.held, forecast.cause.name
+        missed, cause = read * 2 <= forecast.previous_input, forecast.cause.name
         if cause == RESUME or (
             not cause and forecast.call.epoch.start == EpochStart.RESUME and _is_new_epoch(forecast)
         ):
             behaviour.lost += missed
             behaviour.kept += not missed
         if missed and cause in SHARED_PREFIX_CAUSES:
-            behaviour.cold = read
+            behaviour.shared_prefix = read
         elif missed and read and cause:
-            behaviour.warm = read
+            behaviour.unexpired_prefix = read
         expected = forecast.outcome.read
         if forecast.outcome.prompt.rules.mechanism.keeps_every_prefix:
-            behaviour.read(read, expected, not cause)
+            behaviour.learn_read(read, expected, not cause)
             if not cause:
                 self._shortfalls[forecast.call.model].learn(read, expected)
-        elif input_forecast.step.asked and not missed and cause in IRRELEVANT_AFTER_ASIDE:
-            answer = forecast.input - expected - self._prompts.tokens(forecast.call)(input_forecast.step.added)
-            behaviour.aside(read - expected > max(answer / 2, 0))
+        elif input_forecast.step.person_wrote and not missed and cause in IRRELEVANT_AFTER_ASIDE:
+            answer = forecast.input - expected - self._prompts.weigher(forecast.call)(input_forecast.step.added)
+            behaviour.learn_aside(read - expected > max(answer / 2, 0))
 
     def _cause(self, input_forecast: Forecast, outcome: CacheOutcome) -> MissCause:
         """Cause of a loss of part of the base's cache."""
-        call, step, behaviour = input_forecast.call, input_forecast.step, self._habit(input_forecast.call)
+        call, step, behaviour = input_forecast.call, input_forecast.step, self._behaviour(input_forecast.call)
         left = self._left.get(step.base.id)
-        if left is None or not self._prompts.recorded(call):
+        if left is None or not self._prompts.has_recorded_markers(call):
             cause = infer_cause(self._tree, call, step, outcome, self._clock(call), behaviour)
         else:
-            before, now = self._prompts.sent(step.base, left.prompt), self._prompts.sent(call, outcome.prompt)
+            before, now = self._prompts.sent_request(step.base, left.prompt), self._prompts.sent_request(call, outcome.prompt)
             cause = cause_from_requests(self._tree, before, now, left, outcome)
         return attribute_to_edits(self._tree, step.base, call, cause)
 
     def _read(self, input_forecast: Forecast, outcome: CacheOutcome, cause: str) -> int:
         """Tokens read if everything goes as predicted."""
-        rules, behaviour, step = outcome.prompt.rules, self._habit(input_forecast.call), input_forecast.step
+        rules, behaviour, step = outcome.prompt.rules, self._behaviour(input_forecast.call), input_forecast.step
         aside = (
             rules.mechanism.writes_at_markers
-            and step.asked
+            and step.person_wrote
             and behaviour.asks_aside
             and cause in IRRELEVANT_AFTER_ASIDE
         )
-        if self._prompts.recorded(input_forecast.call) and not aside:
+        if self._prompts.has_recorded_markers(input_forecast.call) and not aside:
             return outcome.read
         if cause in SHARED_PREFIX_CAUSES:
-            return behaviour.cold if cause == RESUME else max(outcome.read, 0 if cause == MODEL else behaviour.cold)
+            return behaviour.shared_prefix if cause == RESUME else max(outcome.read, 0 if cause == MODEL else behaviour.shared_prefix)
         if aside:
-            new = round(self._prompts.tokens(input_forecast.call)(step.added))
+            new = round(self._prompts.weigher(input_forecast.call)(step.added))
             return max(outcome.read, input_forecast.predicted - new)
-        if outcome.hit is not None and outcome.read >= (behaviour.warm or 0):
+        if outcome.hit is not None and outcome.read >= (behaviour.unexpired_prefix or 0):
             return outcome.read
         if not behaviour.caches:
             return outcome.read
-        if behaviour.warm is not None:
-            return behaviour.warm
+        if behaviour.unexpired_prefix is not None:
+            return behaviour.unexpired_prefix
         if rules.mechanism.takes_breakpoints:
             # Entries end at breakpoints, which the simulator knows: no prefix before them is read.
-            return max(outcome.read, behaviour.cold)
+            return max(outcome.read, behaviour.shared_prefix)
         front = self._prompts.front(input_forecast.call)
         if rules.mechanism.keeps_every_prefix:
             return rules.reported_read(front, input_forecast.predicted)
-        return max(front, behaviour.cold)
+        return max(front, behaviour.shared_prefix)
 
-    def _habit(self, call: Call) -> ClientBehaviour:
+    def _behaviour(self, call: Call) -> ClientBehaviour:
         key = (call.thread, call.model)
-        behaviour = self._habits.get(key)
+        behaviour = self._behaviours.get(key)
         if behaviour is None:
             rules = self._rules(call)
             # Its suggestions need a person at the screen, and with recorded requests they are recorded too.
-            unseen = not self._prompts.recorded(call) and not call.extra.get(UNATTENDED)
+            unseen = not self._prompts.has_recorded_markers(call) and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
-            behaviour = self._habits[key] = ClientBehaviour(
+            behaviour = self._behaviours[key] = ClientBehaviour(
                 stays=int(rules.settles),
                 asides=aside,
                 turns=aside,

@@ -38,7 +38,7 @@ class StrategyTrial:
     """A thread's input cost (USD) under one breakpoint strategy, and the share (0..1) read from the cache."""
 
     name: str
-    told: str
+    description: str
     cost: float
     read: float
 
@@ -106,7 +106,7 @@ def try_markers(
         relative=not priced,
         plan=solve(timed, lambda node: markable_at(tree, node) == node),
         markers=tuple(evaluate_markers(outcomes, prices)),
-        inferred=not any(prompts.recorded(call) for call in calls),
+        inferred=not any(prompts.has_recorded_markers(call) for call in calls),
         static=static,
     )
 
@@ -118,7 +118,7 @@ def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CacheProm
     for call in list(book.session.calls.values()):
         if call.usage is not None:
             foretold = inputs.forecast(call)
-            prompts.reported(call, first=foretold is None)
+            prompts.learn_report(call, first=foretold is None)
             inputs.learn(call, foretold)
     return prompts
 

@@ -91,7 +91,7 @@ def infer_cause(
     if (
         is_new_epoch
         and call.epoch.start is EpochStart.RESUME
-        and step.asked
+        and step.person_wrote
         and (version_changed or behaviour.loses_at_resume)
     ):
         return MissCause(RESUME)
@@ -107,7 +107,7 @@ def infer_cause(
         return MissCause(COMPACTION)
     if changed := _changed_parameters(base, call, rules):
         return MissCause(PARAMETER, what=changed)
-    return MissCause(STRIPPED if rules.strips and step.asked else CONTENT)
+    return MissCause(STRIPPED if rules.strips and step.person_wrote else CONTENT)
 
 
 def cause_in_record(

@@ -68,7 +68,7 @@ class Misses(Struct, frozen=True):
     a report and no price. `partial` counts the calls that used more than their report says.
     """
 
-    found: tuple[CacheMiss, ...]
+    misses: tuple[CacheMiss, ...]
     calls: int = 0
     false_alarms: int = 0
     usd: float | None = None
@@ -83,37 +83,37 @@ class Misses(Struct, frozen=True):
     @property
     def count(self) -> int:
         """Number of misses."""
-        return len(self.found)
+        return len(self.misses)
 
     @property
     def tested(self) -> int:
         """Number of misses tested against the simulator."""
-        return sum(miss.tested for miss in self.found)
+        return sum(miss.tested for miss in self.misses)
 
     @property
     def foreseen(self) -> int:
         """Number of misses that the simulator predicted."""
-        return sum(miss.foreseen for miss in self.found)
+        return sum(miss.foreseen for miss in self.misses)
 
     @property
     def tokens(self) -> int:
         """Tokens written again."""
-        return sum(miss.tokens for miss in self.found)
+        return sum(miss.tokens for miss in self.misses)
 
     @property
     def lost(self) -> float | None:
         """USD paid for the misses above the price of reads, where prices are known; None if none is."""
-        amounts = [miss.usd for miss in self.found if miss.usd is not None]
-        return sum(amounts) if amounts or not self.found else None
+        amounts = [miss.usd for miss in self.misses if miss.usd is not None]
+        return sum(amounts) if amounts or not self.misses else None
 
     @property
     def partly_lost(self) -> bool:
         """Whether `lost` lacks a price."""
-        return any(miss.usd is None for miss in self.found)
+        return any(miss.usd is None for miss in self.misses)
 
-    def of(self, thread: str) -> list[CacheMiss]:
+    def of_thread(self, thread: str) -> list[CacheMiss]:
         """Misses of one thread, in order of calls."""
-        return sorted((miss for miss in self.found if miss.thread == thread), key=lambda one: one.number)
+        return sorted((miss for miss in self.misses if miss.thread == thread), key=lambda one: one.number)
 
 
 def sort_dearest(misses: Iterable[CacheMiss]) -> list[CacheMiss]:
@@ -146,7 +146,7 @@ class MissFinder:
         self._demands = CachedInputs(book, rules, running)
         self._auditor = CacheAuditor(book, rules)
         self._numbers: dict[str, int] = {}
-        self.found: list[CacheMiss] = []
+        self.misses: list[CacheMiss] = []
         self._misses_alone = misses_alone
         self.rows: list[AuditedRead] = []
         """Calls whose forecasts were compared with their reports."""
@@ -156,17 +156,17 @@ class MissFinder:
         """Forecasts learnt from the calls so far, for the next one."""
         return self._auditor.forecasts
 
-    def take(self, call: Call) -> CacheMiss | None:
+    def add_call(self, call: Call) -> CacheMiss | None:
         """Add the next call of the session; returns its miss, if it is one."""
-        cached = self._demands.take(call)
-        row = self._auditor.take(call, cached)
+        cached = self._demands.add_call(call)
+        row = self._auditor.audit_call(call, cached)
         if row is not None and not self._misses_alone:
             self.rows.append(row)
-        tokens = cached.lost(cached.read(call.usage)) if call.usage is not None else 0
+        tokens = cached.lost_tokens(cached.read_tokens(call.usage)) if call.usage is not None else 0
         if not tokens or cached.before is None:
             return None
-        miss = self._missed(call, cached, row, tokens)
-        self.found.append(miss)
+        miss = self._make_miss(call, cached, row, tokens)
+        self.misses.append(miss)
         return miss
 
     def _number(self, call: Call) -> int:
@@ -177,7 +177,7 @@ class MissFinder:
             self._numbers.update((id_, number) for number, id_ in enumerate(order, 1))
         return self._numbers[call.id]
 
-    def _missed(self, call: Call, cached: CachedInput, row: AuditedRead | None, tokens: int) -> CacheMiss:
+    def _make_miss(self, call: Call, cached: CachedInput, row: AuditedRead | None, tokens: int) -> CacheMiss:
         book, base, usage = self._book, cached.before, call.usage
         assert usage is not None and base is not None and base.usage is not None
         tree = book.session.tree
@@ -198,7 +198,7 @@ class MissFinder:
             between=base.started,
             tokens=tokens,
             usd=more,
-            read=cached.read(usage),
+            read=cached.read_tokens(usage),
             shared=min(token, usage.input),
             sizes=(base.usage.input, usage.input),
             cause=cause,
@@ -236,7 +236,7 @@ def find_misses(
     """A `MissFinder` with every call of a session, whose book must be counted whole."""
     finder = MissFinder(book, rules, running_totals(book), costs, rates)
     for call in list(book.session.calls.values()):
-        finder.take(call)
+        finder.add_call(call)
     return finder
 
 
@@ -255,7 +255,7 @@ def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | No
     calls = list(book.session.calls.values())
     whole = summed(row_of(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(
-        tuple(sort_dearest(finder.found)),
+        tuple(sort_dearest(finder.misses)),
         len(finder.rows),
         sum(row.alarm and not row.missed for row in finder.rows),
         whole.usd,

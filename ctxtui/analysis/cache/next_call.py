@@ -30,7 +30,7 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
     `expires` is
     the expiry of the cache entry that would be read (Unix seconds; None: there is none), `life` its lifetime in
     seconds.
-    `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marks` counts them.
+    `inferred`: the client's cache markers are not recorded, so its usual ones are assumed; `marker_count` counts them.
     95 % of
     reads fall between `floor` and `ceiling`. `cause` names the cause of a loss of the previous call's cache ("":
     nothing is
@@ -51,7 +51,7 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
     expires: float | None
     life: float
     inferred: bool
-    marks: int = 0
+    marker_count: int = 0
     floor: int = 0
     ceiling: int = 0
     cause: str = ""
@@ -63,7 +63,7 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
         parts = [part for part in self.usd if part is not None]
         return sum(parts) if len(parts) == len(self.usd) else None
 
-    def left(self, now: float) -> float | None:
+    def seconds_left(self, now: float) -> float | None:
         """Seconds until the cached prefix expires, at `now` (Unix seconds; negative: since then).
 
         At most its lifetime: a recording's clock may be ahead of this one's.
@@ -117,7 +117,7 @@ def forecast_next_call(
         expires=min(expiry, request.at + life) if expiry is not None and life else expiry,
         life=life,
         inferred=inferred,
-        marks=len(request.prompt.markers),
+        marker_count=len(request.prompt.markers),
         floor=forecast.floor if forecast is not None else usage.cache_read,
         ceiling=forecast.ceiling if forecast is not None else usage.cache_read,
         cause=forecast.cause.name if forecast is not None else "",

@@ -42,7 +42,7 @@ class Lengths:
         self._version += 1
         self._since.clear()
 
-    def start(self, tokens: int) -> None:
+    def set_front(self, tokens: int) -> None:
         """Set the tokens before everything recorded (system prompt and tools), if not known yet."""
         self._version += ROOT not in self._pins
         self._pins.setdefault(ROOT, max(0, tokens))
@@ -52,13 +52,13 @@ class Lengths:
         """Tokens before everything recorded; 0 while unknown."""
         return self._pins.get(ROOT, 0)
 
-    def reported(self, node: int) -> tuple[int, int]:
+    def last_reported(self, node: int) -> tuple[int, int]:
         """Last node at or above `node` with a reported length, and that length."""
         while node not in self._pins and node != ROOT:
             node = self._tree[node].parent
         return node, self._pins.get(node, 0)
 
-    def reader(self, measure: Callable[[int], Features], tokens: Callable[[Features], float]) -> Callable[[int], int]:
+    def length_reader(self, measure: Callable[[int], Features], tokens: Callable[[Features], float]) -> Callable[[int], int]:
         """Return a function from node to tokens, for one model at one moment."""
 
         known: tuple[int, dict[int, int]] = -1, {}
@@ -113,12 +113,12 @@ class CachePrompts:
         self._path = tree.running()
         self._params: dict[str, tuple[str, dict[str, Json]]] = {}
         self._prefixes = PrefixChains(tree)
-        self._seeds: dict[tuple[str, str, bool], PrefixSalt] = {}
+        self._salts: dict[tuple[str, str, bool], PrefixSalt] = {}
         self._lengths: dict[tuple[str, str], Lengths] = {}
         self._marked: dict[str, Markers] = {}
-        self._likely: dict[str, list[tuple[int, float, int]]] = {}
+        self._assumed: dict[str, list[tuple[int, float, int]]] = {}
 
-    def tokens(self, call: Call) -> Callable[[Features], float]:
+    def weigher(self, call: Call) -> Callable[[Features], float]:
         """Return a function from features to tokens of the call's model, as learnt so far."""
         return self._inputs.calibration(call.model).tokens
 
@@ -128,7 +128,7 @@ class CachePrompts:
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
         """Last node at or above `node` with a reported length in the thread of `call`, and that length."""
-        return self._length(call).reported(node)
+        return self._length(call).last_reported(node)
 
     def before_messages(self, call: Call) -> int:
         """Tokens before the messages of `call`: unrecorded input, system prompt and tools."""
@@ -140,7 +140,7 @@ class CachePrompts:
     def _counted(self, call: Call, head: int) -> float:
         """Counted tokens of the blocks of the context `head`."""
         parts = self._counts(call.model).composition_at(head)
-        return self.tokens(call)(Features._make(map(sum, zip(*parts, strict=True))))
+        return self.weigher(call)(Features._make(map(sum, zip(*parts, strict=True))))
 
     def prompt(
         self,
@@ -162,7 +162,7 @@ class CachePrompts:
         own = self._markers(call, rules)
         explicit = own.explicit if own is not None else False
         if markers is None and own is None:
-            markers = self._likely.get(call.id)
+            markers = self._assumed.get(call.id)
         if markers is None and own is not None:
             path = self._path.to(head)
             markers = [(path[marker.item], marker.life, marker.ends) for marker in own.valid]
@@ -177,8 +177,8 @@ class CachePrompts:
         # An answer under edits continues another context than the one sent, which no cache holds.
         answer = call.response_head if answered and keeps and self._goes_on(call) else None
         counts = self._counts(call.model)
-        lengths = self._length(call).reader(lambda n: counts.measure(self._tree[n].block), self.tokens(call))
-        salt = self._seed(call, rules)
+        lengths = self._length(call).length_reader(lambda n: counts.measure(self._tree[n].block), self.weigher(call))
+        salt = self._make_salt(call, rules)
         return build_prompt(
             self._prefixes, rules, salt, head, lengths, markers, total=total, explicit=explicit, answer=answer
         )
@@ -190,12 +190,12 @@ class CachePrompts:
             ends.append(message_before(self._tree, ends[-1]))
         return tuple(reversed(ends))
 
-    def places(self, call: Call) -> RequestEnds:
+    def request_ends(self, call: Call) -> RequestEnds:
         """End positions of requests like `call` with other contexts."""
         rules = self._rules(call)
-        return RequestEnds(self._prefixes, self._seed(call, rules), rules.strips)
+        return RequestEnds(self._prefixes, self._make_salt(call, rules), rules.strips)
 
-    def expect(self, next_call: Call, after: Call) -> None:
+    def assume_markers(self, next_call: Call, after: Call) -> None:
         """Assume that `next_call`, which is not made yet, sets the recorded markers of `after`.
 
         Markers on its last two messages move to the ends of the new last messages, others stay. Nothing without
@@ -213,25 +213,25 @@ class CachePrompts:
                 markers.append((head if behind == 0 else message_before(tree, head), marker.life, behind + 1))
             elif tree.holds(head, node):
                 markers.append((node, marker.life, 0))
-        self._likely[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
+        self._assumed[next_call.id] = [marker for marker in markers if marker[0] != ROOT]
 
     def markers(self, call: Call) -> Markers | None:
         """Recorded markers of `call` by position; None if they are not recorded."""
         return self._markers(call, self._rules(call))
 
-    def seed(self, call: Call) -> PrefixSalt:
+    def salt(self, call: Call) -> PrefixSalt:
         """Prefix salt of `call`."""
-        return self._seed(call, self._rules(call))
+        return self._make_salt(call, self._rules(call))
 
-    def expected(self, call: Call) -> bool:
+    def has_assumed_markers(self, call: Call) -> bool:
         """Whether the markers of `call` are assumed from an earlier request."""
-        return call.id in self._likely
+        return call.id in self._assumed
 
-    def recorded(self, call: Call) -> bool:
+    def has_recorded_markers(self, call: Call) -> bool:
         """Whether the markers of `call` are recorded."""
         return self._markers(call, self._rules(call)) is not None
 
-    def sent(self, call: Call, prompt: CachedPrompt) -> SentRequest:
+    def sent_request(self, call: Call, prompt: CachedPrompt) -> SentRequest:
         """The sent request of a call with a recorded request; `prompt` is its prompt."""
         assert call.skeleton is not None
         return SentRequest(prompt, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
@@ -245,13 +245,13 @@ class CachePrompts:
             markers = self._marked[call.id] = read_markers_on(items, Request((), call.skeleton), rules)
         return markers
 
-    def reported(self, call: Call, first: bool) -> bool:
+    def learn_report(self, call: Call, first: bool) -> bool:
         """Store the lengths in the report of `call` (`first`: of its thread); returns whether it cached anything."""
         usage, lengths, rules = call.usage, self._length(call), self._rules(call)
         if usage is None:
             return False
         if first:
-            lengths.start(round(usage.input - self._counted(call, call.sent_head)))
+            lengths.set_front(round(usage.input - self._counted(call, call.sent_head)))
         marked = rules.mechanism.writes_at_markers
         whole = usage.cache_read + usage.cache_write if marked else usage.input
         if not whole:
@@ -270,7 +270,7 @@ class CachePrompts:
     def _goes_on(self, call: Call) -> bool:
         return answer_start(self._tree, call) == call.sent_head
 
-    def _seed(self, call: Call, rules: CacheRules) -> PrefixSalt:
+    def _make_salt(self, call: Call, rules: CacheRules) -> PrefixSalt:
         if call.skeleton is not None:
             self._params[call.thread] = dialect, params = call.skeleton.dialect, sent_params(call)
             return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
@@ -280,10 +280,10 @@ class CachePrompts:
             return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
         params = _recorded_params(call)
         key = (call.provider, call.model, bool(params))
-        salt = self._seeds.get(key)
+        salt = self._salts.get(key)
         if salt is None:
             dialect = self._dialect(call, rules)
-            salt = self._seeds[key] = prefix_salt(
+            salt = self._salts[key] = prefix_salt(
                 rules, dialect, provider=call.provider, model=call.model, params=params
             )
         return salt

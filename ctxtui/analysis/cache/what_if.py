@@ -29,14 +29,14 @@ class NextRequest(NamedTuple):
 
     `forecast` adds to the simulation what the client's behaviour predicts; the audit compares the same forecast
     with the reports. None if no earlier call allows one. `weigh` gives the tokens of a block's features in this
-    prompt, `place` the end position of the same request with another context, `floors` its read in any case.
+    prompt, `ends` the end position of the same request with another context, `floors` its read in any case.
     """
 
     simulator: Simulator
     prompt: CachedPrompt
     at: float
     weigh: Weigh
-    place: RequestEnds
+    ends: RequestEnds
     floors: ReadFloors
     forecast: CacheForecast | None = None
 
@@ -56,35 +56,35 @@ class Replay:
     def __init__(self, book: Book, rules: Callable[[Call], CacheRules], beside: OtherForecasts = lambda: None) -> None:
         self._book = book
         self._rules = rules
-        self._beside = beside
-        self._lent: CallForecaster | None = None
+        self._other_forecasts = beside
+        self._borrowed: CallForecaster | None = None
         """Forecasts of the other reader when last used."""
-        self._known = self._begun()
+        self._known = self._new_forecaster()
         self._lives: tuple[list[Call], float] = [], 0.0
         """Calls of the last `longest_life`, and its result."""
 
-    def _begun(self) -> CallForecaster:
+    def _new_forecaster(self) -> CallForecaster:
         return CallForecaster(self._book, self._rules)
 
-    def _upto(self, last: Call, *, inclusive: bool) -> CallForecaster:
+    def _advance_to(self, last: Call, *, inclusive: bool) -> CallForecaster:
         """Forecasts learnt from the calls before `last`, and from it too if `inclusive`."""
         calls = list(self._book.session.calls.values())
         # Search from the end, where it is in a growing session.
         place = next((at for at in range(len(calls) - 1, -1, -1) if calls[at].id == last.id), None)
         if place is not None:
             del calls[place + inclusive :]
-        other = self._beside()
-        if self._lent is not None and self._lent is not other:
+        other = self._other_forecasts()
+        if self._borrowed is not None and self._borrowed is not other:
             # The other reader no longer uses it.
-            self._known, self._lent = self._lent, None
-        if other is not None and inclusive and _has_no_effect(last) and other.taken == calls:
-            self._lent = other
+            self._known, self._borrowed = self._borrowed, None
+        if other is not None and inclusive and _has_no_effect(last) and other.calls == calls:
+            self._borrowed = other
             return other
-        if calls[: len(self._known.taken)] != self._known.taken:  # identity is compared first, which is fast
-            self._known = self._begun()
+        if calls[: len(self._known.calls)] != self._known.calls:  # identity is compared first, which is fast
+            self._known = self._new_forecaster()
         forecasts = self._known
-        for call in calls[len(forecasts.taken) :]:
-            forecasts.learn(call, forecasts.foretell(call))
+        for call in calls[len(forecasts.calls) :]:
+            forecasts.learn(call, forecasts.forecast(call))
         return forecasts
 
     def longest_life(self, calls: Sequence[Call]) -> float:
@@ -98,17 +98,17 @@ class Replay:
         self._lives = list(calls), longest
         return longest
 
-    def before(self, call: Call) -> NextRequest:
+    def request_of(self, call: Call) -> NextRequest:
         """Request of `call` as it was sent, with the caches of all earlier calls of the session."""
-        forecasts = self._upto(call, inclusive=False)
+        forecasts = self._advance_to(call, inclusive=False)
         forecast = forecasts.inputs.forecast(call)
         recorded = call.usage.input if call.usage else call.estimated_input
         total = recorded if recorded is not None else forecast.predicted if forecast else self._counted(call)
         return _start_request(forecasts.reads, call, total)
 
-    def following(self, call: Call, head: int, at: float | None = None) -> NextRequest:
+    def request_after(self, call: Call, head: int, at: float | None = None) -> NextRequest:
         """Request that would follow `call` with the context `head`, sent `at` (None: when `call` ended)."""
-        forecasts = self._upto(call, inclusive=True)
+        forecasts = self._advance_to(call, inclusive=True)
         started = at if at is not None else call.ended or call.started
         next_call = replace(
             call,
@@ -122,7 +122,7 @@ class Replay:
             usage=None,
             skeleton=_known_skeleton(call.skeleton),
         )
-        forecasts.reads.expect(next_call, call)
+        forecasts.reads.assume_markers(next_call, call)
         # An estimate in the recording takes precedence, because the screen shows it for `call`.
         input_forecast = forecasts.inputs.forecast(next_call) if call.estimated_input is None else None
         forecast = forecasts.reads.forecast(next_call, input_forecast) if input_forecast is not None else None
@@ -150,23 +150,23 @@ def _has_no_effect(last: Call) -> bool:
 def _start_request(
     reads: CacheForecaster, call: Call, total: int, forecast: CacheForecast | None = None
 ) -> NextRequest:
-    simulator, prompt, at = reads.asking(call, total)
+    simulator, prompt, at = reads.start_what_if(call, total)
     # A copy, so that the request stays valid when the replay continues.
     return NextRequest(
-        simulator.copy(), prompt, at, reads.tokens(call), reads.places(call), reads.floors(call), forecast
+        simulator.copy(), prompt, at, reads.tokens(call), reads.request_ends(call), reads.floors(call), forecast
     )
 
 
 def replay_before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:
-    """Like `Replay.before`, for a single call."""
-    return Replay(book, rules).before(call)
+    """Like `Replay.request_of`, for a single call."""
+    return Replay(book, rules).request_of(call)
 
 
 def replay_after(
     book: Book, rules: Callable[[Call], CacheRules], call: Call, head: int, at: float | None = None
 ) -> NextRequest:
-    """Like `Replay.following`, for a single call."""
-    return Replay(book, rules).following(call, head, at)
+    """Like `Replay.request_after`, for a single call."""
+    return Replay(book, rules).request_after(call, head, at)
 
 
 def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:

@@ -226,7 +226,7 @@ class _Found:
             before = call
 
     def _own(self, node: int) -> int:
-        return self._book.own(self._model, node)
+        return self._book.block_tokens(self._model, node)
 
     def _said(self, node: int) -> str:
         got = read(self._tree[node].block)
@@ -282,7 +282,7 @@ class _Found:
         for _, node in self._later:
             here = self._tree[node]
             if here.category == _RESULT:
-                found[read(here.block).call_id or self._book.names.answered(here)] = node
+                found[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
         return found
 
     def _brought(self, number: int, node: int, answer: int | None) -> Again:

@@ -68,7 +68,7 @@ class DiffSide(Struct, frozen=True):
 
     def by_category(self, node: int) -> dict[int, int]:
         """As `tokens`, by the index of the category that they count in."""
-        tokens, parts = self.tokens(node), self.book.own_by_category(self.chosen.call.model, node)
+        tokens, parts = self.tokens(node), self.book.block_tokens_by_category(self.chosen.call.model, node)
         # Of a block that is not read, or in part, nobody knows which part.
         return parts if sum(parts.values()) == tokens else {self.category(node): tokens}
 

@@ -184,7 +184,7 @@ class DuplicateFinder:
         if node.category == _CALL:
             self._called(got)
         if node.category == _RESULT:
-            touched = self._calls.get(got.call_id or self._names.answered(node), ())
+            touched = self._calls.get(got.call_id or self._names.answered_call_id(node), ())
             if not got.is_error:
                 for touch in touched:
                     self._touch(node.id, touch)

@@ -114,7 +114,7 @@ class HeavyGroups:
         if node.category == _CALL:
             return (got.name, BODIES if _WRITING.search(got.name) else CALLS)
         names = self._names = self._names or Names(self._tree)
-        call = names.call(got.call_id or names.answered(node), node.id)
+        call = names.call(got.call_id or names.answered_call_id(node), node.id)
         if call is None:
             return (got.name or "tool", RESULTS)
         touched = next(iter(find_touches(call, self._cwd)), None)

@@ -49,7 +49,7 @@ def parting(book: Book, running: RunningTotals, before: Call, call: Call) -> Par
     tree = book.session.tree
     common = tree.common(before.sent_head, call.sent_head)
     start = common
-    if running.read(before.sent_head, common) != running.read(call.sent_head, common):
+    if running.read_tokens(before.sent_head, common) != running.read_tokens(call.sent_head, common):
         start = ROOT
     old, new = read_nodes(book, before, start), read_nodes(book, call, start)
     same = 0
@@ -61,5 +61,5 @@ def parting(book: Book, running: RunningTotals, before: Call, call: Call) -> Par
     return Parting(
         old[same] if same < len(old) else ROOT,
         new[same] if same < len(new) else ROOT,
-        (not_recorded_tokens(book, call) or 0) + running.read(call.sent_head, last),
+        (not_recorded_tokens(book, call) or 0) + running.read_tokens(call.sent_head, last),
     )

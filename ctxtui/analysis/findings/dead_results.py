@@ -18,7 +18,7 @@ LEAST = 1_000
 def find(given: FindingInputs) -> Iterator[Finding]:
     """Results of the context that nothing quoted since they came."""
     here = given.situation
-    dead = dead_weight(here.context.tree, given.calls, given.costs.stays, given.costs.running.own)
+    dead = dead_weight(here.context.tree, given.calls, given.costs.stays, given.costs.running.block_tokens)
     known = set(results(here))
     at = [p for one in dead.dead if (p := given.position(one.node)) is not None and p in known]
     free = [p for p in at if here.stands(p) and p not in here.pinned and p not in here.taken_back]

@@ -283,7 +283,7 @@ def growth(
     sending = Sending(book, lambda _: thread.running)
     before = [sending.enter(call).tokens for call in thread.calls]
     sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
-    dead = dead_weight(thread.tree, thread.calls, thread.stays, thread.running.own)
+    dead = dead_weight(thread.tree, thread.calls, thread.stays, thread.running.block_tokens)
     usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None
     return Growth(
         thread=thread.thread,

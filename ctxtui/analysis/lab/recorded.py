@@ -74,9 +74,9 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
         clock = clocks.setdefault(call.thread, Clock())
         foretold = inputs.forecast(call) if call.usage is not None else None
         if call.id in wanted:
-            known = clock.known(call)
-            at = clock.at(call) if known else None
-            asked_at = reads.asked_at(call, foretold is not None and foretold.step.asked) if known else None
+            known = clock.has_time(call)
+            at = clock.earliest(call) if known else None
+            asked_at = reads.time_of(call, foretold is not None and foretold.step.person_wrote) if known else None
             life = reads.life(call)
             pause = at - clock.last if at is not None and clock.last is not None else 0.0
             lacks, gone = before.of(call)
@@ -117,7 +117,7 @@ class _Before:
     def of(self, call: Call) -> tuple[int, Absences]:
         """What is lacking of `call`, in tokens, and what is gone."""
         base = self._last.get(call.thread)
-        if call.fidelity != Fidelity.TRANSCRIPT or not self._book.counted(call.model, call.sent_head):
+        if call.fidelity != Fidelity.TRANSCRIPT or not self._book.is_counted(call.model, call.sent_head):
             gone = self._gone(base) if base is not None else NONE_GONE
             return 0, gone
         if base is None:

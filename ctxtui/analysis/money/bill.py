@@ -154,7 +154,7 @@ def _leave_over(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
 
 def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
     """What the blocks of an answer come to by our count, less what is charged for it."""
-    tokens = sum(book.own(call.model, node) for node in answer_path(book.session.tree, call))
+    tokens = sum(book.block_tokens(call.model, node) for node in answer_path(book.session.tree, call))
     more = max(0, tokens - call.output)
     return Sum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
 

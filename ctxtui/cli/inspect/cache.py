@@ -58,8 +58,8 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         return
     painter, room = Painter(settings.glyphs), width()
     painter.line([*misses.head(found), *([Span("   "), *misses.foreseen(found)] if found.calls else [])])
-    if found.found:
-        painter.lines(table_lines(misses.table(found.found), found.found, room))
+    if found.misses:
+        painter.lines(table_lines(misses.table(found.misses), found.misses, room))
     painter.lines(sentence(coming, time.time()) if coming is not None else ())
 
 
@@ -191,7 +191,7 @@ def _marker_table(one: MarkerTrials, several: bool) -> Iterator[str]:
     yield _line(kind, one, least, least, "" if one.plan.exact else f"not below {_cost(one, one.plan.bound)}")
     for tried in one.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
-        yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.told}")
+        yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
     paid = isclose(one.own, one.paid)
     how = "what was paid; the others with what they change" if paid else f"simulated; {_cost(one, one.paid)} was paid"
     yield _line("as recorded", one, one.own, least, how)

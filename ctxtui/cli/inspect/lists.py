@@ -105,7 +105,7 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     def own(self, node: int) -> int:
         """Tokens of one block."""
-        return self.book.own(self.chosen.call.model, node)
+        return self.book.block_tokens(self.chosen.call.model, node)
 
     @property
     def phases(self) -> list[Phase]:

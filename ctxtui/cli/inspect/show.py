@@ -149,8 +149,8 @@ def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
     """What is most to be said of the thread, whose last call is asked for; of an earlier one its own miss, or ""."""
     found = priced(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
-        return summarize_thread(book.session, chosen.thread, found.found)
-    own = next((one for one in found.of(chosen.thread) if one.number == chosen.number), None)
+        return summarize_thread(book.session, chosen.thread, found.misses)
+    own = next((one for one in found.of_thread(chosen.thread) if one.number == chosen.number), None)
     return describe_miss(own) if own is not None else ""
 
 
@@ -219,7 +219,7 @@ def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[l
         yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(got.residual), 8), "dim")]
     left = explain_residual(book, chosen.call)
     if left is not None:
-        for line in safe_text.wrap(left.says(chosen.number), width() - 4):
+        for line in safe_text.wrap(left.describe(chosen.number), width() - 4):
             yield [Span(f"   {line}", "faint")]
 
 

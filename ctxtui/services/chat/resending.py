@@ -122,7 +122,7 @@ def heaviest_blocks(account: Account, chosen: ChosenCall, most: int) -> list[Hea
         if at == last or here.block.kind == HEADER or here.place.section != "messages" or here.category in kept:
             continue
         label = book.names.label(here)
-        tokens = book.own(chosen.call.model, node)
+        tokens = book.block_tokens(chosen.call.model, node)
         found.setdefault(here.block.digest, Heavy(digest=here.block.digest, name=label, tokens=tokens))
     heavy = sorted(found.values(), key=lambda one: -one.tokens)[:most]
     return [replace(one, name=f"{one.name} ({one.digest[:8]})") for one in heavy]

@@ -61,7 +61,7 @@ class Account(Struct, frozen=True):
         """The session's statement; with `only` the bill is of those calls alone, the rest still of the whole."""
         threads = self.threads()
         session, book = self.session, self.book
-        missed = self.misses().found
+        missed = self.misses().misses
         found = bill(book, self.costs, missed, only)
         readings = Readings(session, book.names)
 

@@ -76,4 +76,4 @@ def audit(session: Session, counter: Counter, settings: Settings, estimator: str
     book = book_for(session, counter, settings, estimator)
     count_all(book, counter)
     found = find_misses(book, cached_by(book))
-    return Audit(audit_calls(book), found.rows, found.found)
+    return Audit(audit_calls(book), found.rows, found.misses)

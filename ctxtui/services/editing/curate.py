@@ -94,8 +94,8 @@ def curated(
     situation = PolicyContext(
         context=context,
         log=tuple(edits),
-        tokens=sizes.at,
-        count=sizes.of,
+        tokens=sizes.tokens_at,
+        count=sizes.block_tokens,
         usable=context_window(book, call, usable_share).usable,
         rules=rules,
         literals=literals,
@@ -115,7 +115,7 @@ def curated(
         takes=card.request_limits,
         after=after,
         size=tag.after + tag.under.back,
-        count=sizes.of,
+        count=sizes.block_tokens,
         rules=rules,
         log=log,
         made=made,
@@ -159,6 +159,6 @@ def _asked(
         asked, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)
         return asked, weigh
     # No call has sent anything of it yet.
-    found = replay.before(call)
-    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, sent=0)
+    found = replay.request_of(call)
+    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.ends, sent=0)
     return asked, weigh_as_reported(book, call.model or book.session.model, head, found)

@@ -155,11 +155,11 @@ def asked_under(
     price tag takes it, as it is foretold, and what gives the tokens of a block's features in it. Everything in `book`
     must be counted."""
     tree, model = book.session.tree, call.model or book.session.model
-    found = replay.following(call, head, at)
+    found = replay.request_after(call, head, at)
     weigh = weigh_as_reported(book, model, head, found)
     if under is None:
         return question(replay, tree, call, head, found, terms(found.prompt.total)), found, weigh
-    raw, found = found, replay.following(call, under.head, at)
+    raw, found = found, replay.request_after(call, under.head, at)
     if call.is_edited:
         # There are reports of what the edits leave.
         weigh = weigh_as_reported(book, model, under.head, found)
@@ -187,7 +187,7 @@ def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextReque
         found.prompt,
         charge,
         found.at,
-        place=found.place,
+        place=found.ends,
         sent=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
         parts_at=parts,
         kept=None if parts is None else _kept(replay, call, found.at),
@@ -197,7 +197,7 @@ def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextReque
 
 def _kept(replay: Replay, call: Call, at: float) -> int:
     """Tokens that what `call` sent would read if it was sent again `at` that time."""
-    asked = replay.following(call, call.sent_head, at)
+    asked = replay.request_after(call, call.sent_head, at)
     found = asked.simulator.predict(asked.prompt, asked.at)
     return found.with_min_read(asked.floors[0 if found.read else 1]).read
 
@@ -266,7 +266,7 @@ def first_of(replay: Replay, book: Book, counter: Counter, settings: Settings, c
     """What `call`, which is not made yet and goes on from no other, will read, write and cost: its markers are its
     own, what other threads left in the cache counts."""
     count_for(book, counter, call.model)
-    found = replay.before(call)
+    found = replay.request_of(call)
     charge = Charges(price_here(prices_for(settings)), call, found.prompt.total)
     return forecast_next_call(found, None, [call], 0.0, charge, life=entry_lifetime(call))
 

@@ -61,7 +61,7 @@ class RequestCounts:
         if known is not None:
             self._known = [*(one for one in self._known if one is not known), known]
             return known[2]
-        if not study.book.counted(call.model, applied.context.head):
+        if not study.book.is_counted(call.model, applied.context.head):
             return None
         waiting: list[Block] = []
 

@@ -64,7 +64,7 @@ def findings_of(
         situation=replace(base.situation, known=base.applied),
         calls=costs.calls,
         costs=costs,
-        missed=account.misses(finder).found,
+        missed=account.misses(finder).misses,
         rates=account.rates,
         markers=_markers(account, costs.calls) if priced else NOT_TRIED,
         policies=every_policy(),

@@ -60,7 +60,7 @@ def growth_report(
     found = DuplicateFinder(session.tree, book.names, session.about.cwd)
     last = calls[-1].sent_head
     found.show(last)
-    twice = sum(costs.running.own(one.node) for one in standing(found.found, session.tree, last))
+    twice = sum(costs.running.block_tokens(one.node) for one in standing(found.found, session.tree, last))
     priced = any(account.costs.get(call.id) is not None for call in calls)
     grown = growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced, since=since)
     look = preflight(book, ChosenCall(chosen.thread, len(calls), calls[-1]), ahead, account.usable_share, account.table)

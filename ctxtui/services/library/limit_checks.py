@@ -74,7 +74,7 @@ def measured(session: Session, counter: Counter, settings: Settings) -> Measured
     """The figures of a session that is read whole."""
     one = account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size, one.most_usd())
+    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.most_usd())
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
 

@@ -54,7 +54,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         cost = price_call(like, prices)
         return None if cost is None else cost.usd
 
-    missed = len(session_misses(book, cached_by(book)).of(thread))
+    missed = len(session_misses(book, cached_by(book)).of_thread(thread))
     seen = outlook(book, thread, turns, window.window, usd, missed)
     at = compacts_at(book, thread, window)
     eaten, asked = _eaten(book, call)

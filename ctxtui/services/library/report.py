@@ -81,7 +81,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
     grown = growth_report(made, chosen, Notebook(loaded, settings).read(), settings.phases)
     found = findings_of(made, counter, chosen, settings, applied_edits(loaded, settings, chosen))
     calls, missed = session.thread_calls(chosen.thread), {}
-    for one in made.misses().found:
+    for one in made.misses().misses:
         if one.thread == chosen.thread:
             missed[one.number] = cause_of(one)
     bill = made.statement().bill
@@ -194,7 +194,7 @@ def _carried(costs: ThreadCosts) -> list[DearBlock]:
     """Without prices: those that were carried most."""
     running = costs.running
     every = [
-        DearBlock(node, running.category(node), running.own(node), 0.0, costs.stays.count(node, len(costs.calls)))
+        DearBlock(node, running.category(node), running.block_tokens(node), 0.0, costs.stays.count(node, len(costs.calls)))
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER
     ]

@@ -79,7 +79,7 @@ def filled(
         advice=_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=_copies(session) or summarize_thread(session, chosen.thread, missed.found),
+        sentence=_copies(session) or summarize_thread(session, chosen.thread, missed.misses),
         refused=refusal(session, chosen.thread)[:WORDS],
         compressors=compressors_of(session),
         policies=policies_of(session, logs or {}),
@@ -114,7 +114,7 @@ def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
 
 def _made_here(missed: Misses, session: Session) -> Misses:
     """The misses of calls that are no copies."""
-    found = [one for one in missed.found if not session.thread_calls(one.thread)[one.number - 1].is_copy]
+    found = [one for one in missed.misses if not session.thread_calls(one.thread)[one.number - 1].is_copy]
     return replace(missed, found=tuple(found))
 
 
@@ -153,7 +153,7 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
 
 def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, usable_share: float) -> SessionSummary:
     """`seen` with the thread's growth, what happened in it, and its peak; `missed` are the session's misses."""
-    happened = list_events(book.session, calls[0].thread, missed.found)
+    happened = list_events(book.session, calls[0].thread, missed.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
     window = context_window(book, calls[peak], usable_share)
@@ -246,7 +246,7 @@ class _Happened:
         self._book = book
         self._usable_share = usable_share
         self._usable: dict[tuple[str, str], int] = {}
-        self._missed = {(one.thread, one.number): one for one in missed.found}
+        self._missed = {(one.thread, one.number): one for one in missed.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
         self._compacted: set[str] = set()

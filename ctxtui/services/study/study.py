@@ -60,14 +60,14 @@ class SessionMisses:
             finder = self._begun()
         before = len(self._taken)
         for call in calls[before : before + limit]:
-            if not self._running(call.model).counted(max(call.sent_head, call.response_head)):
+            if not self._running(call.model).is_counted(max(call.sent_head, call.response_head)):
                 # It came in since everything there was had been counted.
                 break
             self._versions[call.model] = self._running(call.model).version
-            finder.take(call)
+            finder.add_call(call)
             self._taken.append(call)
-        if len(self._taken) == len(calls) and list(self.found) != finder.found:
-            self.found = tuple(finder.found)
+        if len(self._taken) == len(calls) and list(self.found) != finder.misses:
+            self.found = tuple(finder.misses)
             return True
         return len(self._taken) > before
 
@@ -258,7 +258,7 @@ class Study:
         entered = here.ledger is not None and here.ledger.done > index
         return (
             running,
-            running.counted(call.sent_head),
+            running.is_counted(call.sent_head),
             here.events,
             len(here.spent) > index + 1,
             entered,
@@ -306,7 +306,7 @@ class Study:
                 return False
             for running in list(self._running.values()):
                 running.advance(MOST)
-            return not any(running.behind for running in list(self._running.values()))
+            return not any(running.is_behind for running in list(self._running.values()))
         finally:
             self._counting.release()
 

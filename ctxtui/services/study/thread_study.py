@@ -111,7 +111,7 @@ class ThreadStudy:
 
     def record(self, book: Book) -> bool:
         """Hold what was foretold of the calls against their reports; whether there was anything to do."""
-        calls, known = self.calls, book.foretold
+        calls, known = self.calls, book.forecast_count
         if self._recorded[0] is calls and self._recorded[1] == known:
             return False
         self.records, self._recorded = build_record(book, calls), (calls, known)

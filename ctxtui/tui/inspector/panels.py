@@ -308,7 +308,7 @@ class Panels:
             return
         if self.shows("heaviest"):
             nodes = sides.heaviest(scene, rows.path)
-            most = scene.running.own(nodes[0]) if nodes else 0
+            most = scene.running.block_tokens(nodes[0]) if nodes else 0
             self.heaviest.show(nodes, most, known.has_costs, partial(sides.heavy, rows, known, scene))
         if self.shows("growth"):
             self.growth.show(sides.growth(known, scene))

@@ -114,7 +114,7 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
     def load(self) -> Sequence[CacheMiss]:
         """Every call goes through the simulator."""
         self.what = self.host.misses()
-        return self.what.found
+        return self.what.misses
 
     def table(self, rows: Sequence[CacheMiss]) -> Table[CacheMiss]:
         """Call, cause, what changed, money."""

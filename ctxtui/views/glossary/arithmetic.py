@@ -90,7 +90,7 @@ def of_header(what: Header) -> dict[str, str]:
     found: dict[str, str] = {}
     limits, used = what.limits, what.used
     if limits.usable and limits.limit:
-        kept = f"{limits.usable:,} usable of {limits.limit:,} ({limits.words}); the rest is kept for the answer."
+        kept = f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text}); the rest is kept for the answer."
         level, when = (used, "") if what.after is None else (what.after, " under the staged edits")
         said = f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
         found["usable"] = (f"{said}{when}. " if said else "") + kept

@@ -64,7 +64,7 @@ def _in_one(what: NextCallForecast, room: int) -> Spans:
 def _total(what: NextCallForecast, room: int, now: float) -> Spans:
     spans = [Span(" ≈ ", "dim"), Span(numbers.money(what.total), "ink bold")]
     # The figures are those of the time of the recording: what has expired since saves nothing any more.
-    left = what.left(now)
+    left = what.seconds_left(now)
     late = left is not None and left <= 0
     half = (what.hi - what.lo) / 2
     if what.input and half and not (late and room < 34):
@@ -82,10 +82,10 @@ def _total(what: NextCallForecast, room: int, now: float) -> Spans:
 
 
 def _life(what: NextCallForecast, now: float, room: int) -> Spans:
-    marks = [Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marks, "accent")]
+    marks = [Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marker_count, "accent")]
     life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
-    lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
-    left = what.left(now)
+    lead = [*(marks if what.marker_count else [Span(" ")]), Span(life, "dim")]
+    left = what.seconds_left(now)
     if left is None:
         ways = ("when that expires is not known", "expiry not known") if what.read else ("nothing is cached",)
         return [*lead, Span(f"  {narrow.first_that_fits(ways, room - width(lead) - 3)}", "dim")]

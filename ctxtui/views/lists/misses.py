@@ -92,14 +92,14 @@ def none_of(what: Misses) -> str:
 
 def head(what: Misses) -> list[Span]:
     """The sum of all, for the rule."""
-    count = len(what.found)
-    lost = numbers.least(what.lost, what.partly_lost) if what.found else "$0.000"
+    count = len(what.misses)
+    lost = numbers.least(what.lost, what.partly_lost) if what.misses else "$0.000"
     of = f" lost of {numbers.least(what.usd, what.at_least)}" if what.usd is not None else " lost"
     return [
         Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
         Span(numbers.tokens(what.tokens), "ink bold"),
         Span(" written again  ", "dim"),
-        Span(lost, "crit bold" if what.found else "dim"),
+        Span(lost, "crit bold" if what.misses else "dim"),
         Span(of, "dim"),
     ]
 
@@ -133,8 +133,8 @@ def _call(one: CacheMiss) -> str:
 
 def sums_of_total(what: Misses) -> dict[str, str]:
     """The sums behind the figures of the rule, by the glossary's words."""
-    tokens = sums.added(what.tokens, "written again", [one.tokens for one in what.found], "misses")
-    money = sums.added_money(what.lost, [one.usd for one in what.found], "misses")
+    tokens = sums.added(what.tokens, "written again", [one.tokens for one in what.misses], "misses")
+    money = sums.added_money(what.lost, [one.usd for one in what.misses], "misses")
     whole = sums.share_of_money(what.lost, what.usd, " for all calls")
     alarms = f"{what.false_alarms:,} of {what.calls:,} calls were foretold to miss and did not."
     foretold = f"{what.foreseen:,} of {what.tested:,} misses that the simulator was asked about. {alarms}"

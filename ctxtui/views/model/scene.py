@@ -90,7 +90,7 @@ class Scene(Struct, frozen=True):
     @property
     def counted(self) -> bool:
         """Whether all tokens of this context are known."""
-        return self.figures.counted and self.running.counted(self.head)
+        return self.figures.counted and self.running.is_counted(self.head)
 
     @property
     def missing(self) -> int:
@@ -99,7 +99,7 @@ class Scene(Struct, frozen=True):
 
     def position(self, node: int) -> int:
         """Tokens that the provider has read when it has read the block of `node`, what is not recorded included."""
-        return self.missing + self.running.read(self.head, node)
+        return self.missing + self.running.read_tokens(self.head, node)
 
     @property
     def stretch(self) -> float:
@@ -181,8 +181,8 @@ def proof(scene: Scene) -> tuple[str, ...]:
     counts = [f"{len(told.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if told.get(how)]
     out = [f"edits: {', '.join(counts)}"] if counts else []
     raw, sent, running = call.raw_head, call.sent_head, scene.running
-    if raw != sent and running.counted(raw) and running.counted(sent):
-        own, left = running.read(raw, raw), running.read(sent, sent)
+    if raw != sent and running.is_counted(raw) and running.is_counted(sent):
+        own, left = running.read_tokens(raw, raw), running.read_tokens(sent, sent)
         out.append(f"program has {numbers.tokens(own)}, {numbers.tokens(left)} was sent")
     out += [str(one) for one in told.get("done") or ()]
     out += [f"from the record of {told['played']}"] if told.get("played") else []

@@ -71,7 +71,7 @@ def limit_words(window: ContextWindow) -> list[Span]:
     if not window.limit:
         return []
     behind = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
-    return [Span(numbers.tokens(window.limit)), Span(f" {window.words}{behind}", "dim")]
+    return [Span(numbers.tokens(window.limit)), Span(f" {window.origin_text}{behind}", "dim")]
 
 
 def limit_short(window: ContextWindow) -> str:

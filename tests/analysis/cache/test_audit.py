@@ -106,11 +106,11 @@ def test_a_client_that_goes_back_to_five_minutes_is_believed() -> None:
 
 def test_a_tool_of_the_provider_does_not_shorten_the_clients_lifetime() -> None:
     habit = ClientBehaviour()
-    habit.wrote(Usage(write_1h=5_000))
-    habit.wrote(Usage(write_1h=2_000, write_5m=900))
+    habit.learn_writes(Usage(write_1h=5_000))
+    habit.learn_writes(Usage(write_1h=2_000, write_5m=900))
     assert habit.life == "1h"
     fresh = ClientBehaviour()
-    fresh.wrote(Usage(write_1h=900, write_5m=2_000))
+    fresh.learn_writes(Usage(write_1h=900, write_5m=2_000))
     assert fresh.life == "5m"
 
 
@@ -362,19 +362,19 @@ def test_a_copys_times_are_not_believed() -> None:
     assert sent_at(replace(call, extra={ASKED_AT: 40.0})) == 40.0
     assert sent_at(replace(call, ended=103.0)) == 100.0
     clock = Clock()
-    assert not clock.known(call) and clock.at(call) == 0.0
+    assert not clock.has_time(call) and clock.earliest(call) == 0.0
     clock.tick(replace(call, ended=103.0))
     clock.tick(call)
     # The second call started at the first one's time at the earliest, three minutes later at the latest.
-    assert (clock.at(call), clock.last) == (100.0, 280.0)
+    assert (clock.earliest(call), clock.last) == (100.0, 280.0)
 
 
 def test_a_cache_that_lags_is_taken_to_stay_behind_as_often_as_it_did() -> None:
     habit = ClientBehaviour()
     for read, expected in ((1000, 5000), (1000, 6000), (1000, 7000)):
-        habit.read(read, expected, usual=True)
+        habit.learn_read(read, expected, usual=True)
     assert habit.lags and habit.behind == 1000
-    habit.read(8000, 8000, usual=True)
+    habit.learn_read(8000, 8000, usual=True)
     assert not habit.lags
 
 

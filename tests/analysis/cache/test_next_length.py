@@ -28,7 +28,7 @@ def text(words: int) -> block.Block:
 def gone_on(script: Script, call: Call) -> tuple[Book, int, int]:
     """A book, what the context of `call` comes to, and the request after its answer."""
     made = book(script.session, model_table())
-    following = Replay(made, cached_by(made)).following(call, call.response_head)
+    following = Replay(made, cached_by(made)).request_after(call, call.response_head)
     total = following.prompt.total
     if following.forecast is not None:
         assert predicted_usage(following.forecast).input == total

@@ -76,7 +76,7 @@ def test_growing_counts_new_content_only(counted: list[Block]) -> None:
     session.fold([CallSeen(Call("d", "main", new, new, new, model="gpt-5"))])
     count_all(book, counter)
     assert len(counted) == 21
-    assert book.counted("gpt-5", new)
+    assert book.is_counted("gpt-5", new)
 
 
 def test_counting_goes_in_slices() -> None:

@@ -136,7 +136,7 @@ def test_a_staged_block_has_the_tokens_that_its_row_has(kind: str) -> None:
     staging = table.pane().staging
     for node, fate in staging.fates.items():
         if table.study.session.tree[node].block.kind != "header":
-            assert fate.tokens == table.scene.running.own(node)
+            assert fate.tokens == table.scene.running.block_tokens(node)
     rows = sum(fate.freed for fate in staging.fates.values()) - sum(new.tokens or 0 for new in staging.news)
     assert rows == pytest.approx(staging.gone, abs=2), "the rows add up to what the request loses"
 
@@ -171,13 +171,13 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
     calls = session.thread_calls()
     for index in (2, 3, 7, 1, 8, 8):
         call = calls[index]
-        one, other = replay.following(call, call.response_head), replay_after(counts, rules, call, call.response_head)
+        one, other = replay.request_after(call, call.response_head), replay_after(counts, rules, call, call.response_head)
         assert one.forecast is not None and other.forecast is not None
         assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)
         asked = [asking.simulator.predict(asking.prompt, asking.at) for asking in (one, other)]
         assert asked[0].to_usage() == asked[1].to_usage()
     made.call()
-    before = replay.before(session.thread_calls()[-1])
+    before = replay.request_of(session.thread_calls()[-1])
     assert before.prompt.total == session.thread_calls()[-1].usage.input  # type: ignore[union-attr]
 
 

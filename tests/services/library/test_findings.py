@@ -173,7 +173,7 @@ def test_a_prefix_that_keeps_changing_is_named_with_what_it_cost() -> None:
         story.user(said[-1]).call("answer " * 50, missed=True)
     told, made, _ = found(story.session)
     changing = next(one for one in told.found if one.finding.kind == "changing prefix")
-    lost = [one for one in made.misses().found if one.old is not None and one.old.category == "system"]
+    lost = [one for one in made.misses().misses if one.old is not None and one.old.category == "system"]
     assert changing.finding.count == len(lost) >= 2 and changing.finding.setting
     assert changing.finding.so_far == pytest.approx(sum(one.usd or 0.0 for one in lost))
     words = sentence(changing.finding)

@@ -58,11 +58,11 @@ def test_a_message_is_counted_before_it_is_shown() -> None:
     before = there.bench.asked
     assert there.study.keep_up() and there.bench.asked == before, "the screen's thread waits for no count"
     running, head = there.study.scene(MAIN, 0).running, there.story.head
-    assert running.counted(head)
+    assert running.is_counted(head)
     fresh = study_of(there.story.session).scene(MAIN, 0).running
-    assert running.own(head) == fresh.own(head) > 0
+    assert running.block_tokens(head) == fresh.block_tokens(head) > 0
     there.work()
-    assert running.own(head) == fresh.own(head)
+    assert running.block_tokens(head) == fresh.block_tokens(head)
 
 
 def test_what_is_not_counted_yet_is_left_to_the_worker() -> None:

@@ -30,7 +30,7 @@ def _told(asked: what_if.NextRequest) -> tuple[object, ...]:
         asked.floors,
         forecast,
         found.to_usage(),
-        asked.place(asked.prompt.last.node).key,
+        asked.ends(asked.prompt.last.node).key,
     )
 
 
@@ -63,14 +63,14 @@ def test_asking_for_the_next_request_goes_through_no_call_twice_and_leaves_no_tr
         study.count_all()
         last = session.thread_calls()[-1]
         learnt.clear()
-        told = _told(replay.following(last, last.response_head))
+        told = _told(replay.request_after(last, last.response_head))
         assert len(set(learnt)) == len(learnt), "no call is gone through twice"
         assert told == _told(what_if.replay_after(study.book, rules, last, last.response_head))
         while study.work():
             pass
-    found = find_misses(study.book, rules).found
+    found = find_misses(study.book, rules).misses
     assert list(study.misses.found) == found and len(found) == 2
     # An earlier call is asked about: what was learnt since is not known then.
     early = session.thread_calls()[4]
-    asked = replay.following(early, early.response_head)
+    asked = replay.request_after(early, early.response_head)
     assert _told(asked) == _told(what_if.replay_after(study.book, rules, early, early.response_head))

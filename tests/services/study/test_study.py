@@ -132,7 +132,7 @@ def test_sums_follow_weights_that_were_learnt() -> None:
     assert study.running(session.model) is not running
     call = session.thread_calls()[-1]
     got = figures(study.book, call)
-    assert study.running(session.model).read(call.sent_head, call.sent_head) == sum(got.categories.values())
+    assert study.running(session.model).read_tokens(call.sent_head, call.sent_head) == sum(got.categories.values())
     known = study.thread(MAIN)
     assert known.ledger is not None and known.ledger.done == len(known.calls) and known.next_ledger is None
 

@@ -183,7 +183,7 @@ def test_pointing_and_showing_agree() -> None:
         at = context_map.here_of(scene, node)
         if (
             at is not None
-            and scene.running.own(node)
+            and scene.running.block_tokens(node)
             and scene.position(node) > scene.position(scene.session.tree[node].parent)
         ):
             assert context_map.node_at(scene, path, at) == node
@@ -321,7 +321,7 @@ def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
         scene = study.scene(MAIN, number)
         path = scene.session.tree.path(scene.head)
         assert travelled.show(scene, path) == Heaviest().show(scene, path)
-        sizes = [scene.running.own(node) for node in travelled.show(scene, path)]
+        sizes = [scene.running.block_tokens(node) for node in travelled.show(scene, path)]
         assert sizes == sorted(sizes, reverse=True) and sizes
 
 

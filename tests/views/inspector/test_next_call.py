@@ -26,7 +26,7 @@ WARM = NextCallForecast(
     expires=THEN + 286,
     life=300,
     inferred=True,
-    marks=2,
+    marker_count=2,
 )
 
 

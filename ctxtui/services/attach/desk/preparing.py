@@ -149,12 +149,12 @@ class Preparer:
         situation = PolicyContext(
             context=context,
             log=tuple(overlay.log),
-            tokens=sizes.at,
-            count=sizes.of,
+            tokens=sizes.tokens_at,
+            count=sizes.block_tokens,
             usable=context_window(book, last, asked.settings.usable_share).usable,
             rules=rules,
             cold=not coming.asked.read,
-            hidden=max(0, coming.asked.prompt.total - sizes.whole) if not overlay.applied else 0,
+            hidden=max(0, coming.asked.prompt.total - sizes.total) if not overlay.applied else 0,
         )
         prices = EditPrices(before, coming.asked, coming.weigh, counter(card), counting_terms(book, last, context))
         steps = chosen_steps(asked.policies, asked.given)
