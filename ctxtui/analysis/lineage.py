@@ -29,7 +29,8 @@ _MIN_COLUMNS: Final = 5
 class LineageStep(Struct, frozen=True, kw_only=True):
     """Difference between the context of `base` and that of a later call.
 
-    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart (`is_whole_answer`: all of
+    `answer` and `thinking` are the parts of the base's answer that are present, thinking apart
+    (`is_whole_answer`: all of
     it, `parts`
     blocks without thinking); `added` are the blocks after it, `lost` those of the base's context that are absent
     here,

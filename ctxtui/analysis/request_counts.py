@@ -65,7 +65,9 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
         strips=book.card(model).strips_thinking,
         is_rebuilt=call.skeleton is None,
         client=unrecorded_tokens(book, call),
-        gone=[(context.position(n), max(0, book.block_tokens(model, n) - absence.left)) for n, absence in absences.items()],
+        gone=[
+            (context.position(n), max(0, book.block_tokens(model, n) - absence.left)) for n, absence in absences.items()
+        ],
     )
     if call.is_edited:
         # No report exists for the context without edits.

@@ -121,7 +121,9 @@ class RunningTotals:
 
         Thinking of earlier turns may be removed, and a report may show that a block is absent.
         """
-        return is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.absence(head, node) is None
+        return (
+            is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.absence(head, node) is None
+        )
 
     def absence(self, head: int, node: int) -> Absence | None:
         """Reason why the block of `node` is absent from the context `head`, by its report; None if it is present."""
@@ -142,7 +144,9 @@ class RunningTotals:
             return sent
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
         thoughts, others = self._absent(gone)
-        return lambda node: sent(node) - others.tokens_until(node) - (thoughts.tokens_until(node, start) if node >= start else 0)
+        return lambda node: (
+            sent(node) - others.tokens_until(node) - (thoughts.tokens_until(node, start) if node >= start else 0)
+        )
 
     def read_along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
         """`read_tokens` of the context `head` at each of its `nodes`.

@@ -95,7 +95,9 @@ def _add(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
             sign.largest = max(sign.largest, call.usage.input)
         if size := compaction_size(call):
             sign.compacted = (*sign.compacted, size)
-        sign.requested_long = sign.requested_long or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
+        sign.requested_long = (
+            sign.requested_long or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
+        )
 
 
 def _has_several_passes(call: Call) -> bool:

@@ -94,7 +94,8 @@ def contexts(session: Session) -> list[list[tuple[Hashable, int]]]:
     """What every call of the main thread sent, in our tokens."""
     running = costs_of(session)[0].running
     return [
-        [(node, running.block_tokens(node)) for node in session.tree.path(call.sent_head)] for call in session.thread_calls(MAIN)
+        [(node, running.block_tokens(node)) for node in session.tree.path(call.sent_head)]
+        for call in session.thread_calls(MAIN)
     ]
 
 

@@ -57,7 +57,9 @@ def test_what_left_without_a_word_is_found_where_the_report_falls(case: Case, wh
     assert found is not None and {one.why for one in found.gone.of.values()} == {why}
     wrong = set(found.gone.of) ^ lost
     known = sum(book.block_tokens(made.model, n) for n in lost)
-    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * known, "nearly the blocks that left, no others"
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * known, (
+        "nearly the blocks that left, no others"
+    )
 
 
 def with_usage(made: Unsaid, other: Callable[[Call], Call]) -> None:
@@ -88,7 +90,9 @@ def test_what_left_is_found_also_where_the_cache_held_less_than_the_context(case
     found = book.contexts.of(made.calls[-1])
     assert found is not None and found.gone
     wrong = set(found.gone.of) ^ lost
-    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * sum(book.block_tokens(made.model, n) for n in lost)
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * sum(
+        book.block_tokens(made.model, n) for n in lost
+    )
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -181,7 +185,9 @@ def test_what_exceeds_a_report_is_gone_also_where_more_left_than_is_on_record(se
     found = book.contexts.at(made.calls[-1].sent_head)
     assert {one.why for one in found.of.values()} == {absence.MESSAGES_LEFT_OUT}
     wrong = set(found.of) ^ lost
-    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.3 * sum(book.block_tokens(made.model, n) for n in lost)
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.3 * sum(
+        book.block_tokens(made.model, n) for n in lost
+    )
 
 
 def test_what_was_gone_stays_gone_where_a_block_behind_the_front_was_replaced() -> None:

@@ -51,7 +51,9 @@ class MissEvidence:
 
     def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause) -> str:
         """Describe why the forecast's call, whose report is `usage`, missed, given the `cause`."""
-        return (self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage)) + self._describe_diagnosis(forecast, cause)
+        return (
+            self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage)
+        ) + self._describe_diagnosis(forecast, cause)
 
     def _describe_diagnosis(self, forecast: CacheForecast, cause: MissCause) -> str:
         """The provider's own diagnosis of the miss; "" if none was recorded."""

@@ -128,7 +128,9 @@ class CachedInputs:
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
         inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
-        held = was.input if inferred is not None else self._cached_tokens(was, call, resent, rules) if was.has_cache else 0
+        held = (
+            was.input if inferred is not None else self._cached_tokens(was, call, resent, rules) if was.has_cache else 0
+        )
         expected, lives = min(held, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.reported_read(expected, call.usage.input if call.usage else expected)

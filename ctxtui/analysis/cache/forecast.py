@@ -219,11 +219,19 @@ class CacheForecaster:
         With recorded markers every entry is simulated.
         """
         behaviour = self._behaviour(call)
-        if not self._rules(call).mechanism.writes_at_markers or self._prompts.has_recorded_markers(call) or not behaviour.caches:
+        if (
+            not self._rules(call).mechanism.writes_at_markers
+            or self._prompts.has_recorded_markers(call)
+            or not behaviour.caches
+        ):
             return ReadFloors()
         if self._prompts.has_assumed_markers(call):
             return ReadFloors()
-        warm = behaviour.unexpired_prefix if behaviour.unexpired_prefix is not None else max(self._prompts.front(call), behaviour.shared_prefix)
+        warm = (
+            behaviour.unexpired_prefix
+            if behaviour.unexpired_prefix is not None
+            else max(self._prompts.front(call), behaviour.shared_prefix)
+        )
         return ReadFloors(warm, behaviour.shared_prefix)
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
@@ -274,7 +282,9 @@ class CacheForecaster:
                 self._requests.setdefault(event.after, []).append(event.at)
         return max((at for at in self._requests.get(call_id, ()) if at <= until), default=0.0)
 
-    def _learn_report(self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int) -> None:
+    def _learn_report(
+        self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int
+    ) -> None:
         """Update the client's behaviour and the provider's shortfalls from a report."""
         missed, cause = read * 2 <= forecast.previous_input, forecast.cause.name
         if cause == RESUME or (
@@ -302,7 +312,10 @@ class CacheForecaster:
         if left is None or not self._prompts.has_recorded_markers(call):
             cause = infer_cause(self._tree, call, step, outcome, self._clock(call), behaviour)
         else:
-            before, now = self._prompts.sent_request(step.base, left.prompt), self._prompts.sent_request(call, outcome.prompt)
+            before, now = (
+                self._prompts.sent_request(step.base, left.prompt),
+                self._prompts.sent_request(call, outcome.prompt),
+            )
             cause = cause_from_requests(self._tree, before, now, left, outcome)
         return attribute_to_edits(self._tree, step.base, call, cause)
 
@@ -318,7 +331,11 @@ class CacheForecaster:
         if self._prompts.has_recorded_markers(input_forecast.call) and not aside:
             return outcome.read
         if cause in SHARED_PREFIX_CAUSES:
-            return behaviour.shared_prefix if cause == RESUME else max(outcome.read, 0 if cause == MODEL else behaviour.shared_prefix)
+            return (
+                behaviour.shared_prefix
+                if cause == RESUME
+                else max(outcome.read, 0 if cause == MODEL else behaviour.shared_prefix)
+            )
         if aside:
             new = round(self._prompts.weigher(input_forecast.call)(step.added))
             return max(outcome.read, input_forecast.predicted - new)

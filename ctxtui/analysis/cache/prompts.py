@@ -58,7 +58,9 @@ class Lengths:
             node = self._tree[node].parent
         return node, self._pins.get(node, 0)
 
-    def length_reader(self, measure: Callable[[int], Features], tokens: Callable[[Features], float]) -> Callable[[int], int]:
+    def length_reader(
+        self, measure: Callable[[int], Features], tokens: Callable[[Features], float]
+    ) -> Callable[[int], int]:
         """Return a function from node to tokens, for one model at one moment."""
 
         known: tuple[int, dict[int, int]] = -1, {}

@@ -279,7 +279,9 @@ class VariantPass:
             if earlier is not None and known != tokens:
                 # Of a new turn's context only what is freed comes to other tokens.
                 freed = earlier.freed if known is not None and known[0] == model else None
-                less = sizes.stripped_tokens(known[1], applied.changes) if known is not None and freed is not None else 0
+                less = (
+                    sizes.stripped_tokens(known[1], applied.changes) if known is not None and freed is not None else 0
+                )
                 earlier = replace(earlier, freed=freed - less if freed is not None else None)
             situation = PolicyContext(
                 context=context,
@@ -405,7 +407,11 @@ class VariantPass:
         outcome = self._simulator.predict(made, at, why=False)
         self._simulator.record(outcome if at == step.at else self._simulator.predict(made, step.at, why=False))
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
-        floor = step.floors.unexpired_prefix if outcome.read or not self._expired(step, rules) else step.floors.shared_prefix
+        floor = (
+            step.floors.unexpired_prefix
+            if outcome.read or not self._expired(step, rules)
+            else step.floors.shared_prefix
+        )
         return outcome.with_min_read(min(floor, tokens(here.path.shared)) if floor else 0)
 
     def _lengths(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int) -> SentLengths:

@@ -87,7 +87,9 @@ class Sending:
         ours = lacking + running.read_tokens(call.sent_head, call.sent_head)
         moved = self._moved(before.sent_head, call.sent_head, kept, running) if changed else 0.0
         size = min(size, usage.input)
-        stripped = not changed and running.read_tokens(call.sent_head, kept) < running.read_tokens(before.sent_head, kept)
+        stripped = not changed and running.read_tokens(call.sent_head, kept) < running.read_tokens(
+            before.sent_head, kept
+        )
         again = min(usage.input - size, round(moved * usage.input / ours) if ours else 0)
         return Resent(size, again, changed, stripped)
 

@@ -194,7 +194,9 @@ def _carried(costs: ThreadCosts) -> list[DearBlock]:
     """Without prices: those that were carried most."""
     running = costs.running
     every = [
-        DearBlock(node, running.category(node), running.block_tokens(node), 0.0, costs.stays.count(node, len(costs.calls)))
+        DearBlock(
+            node, running.category(node), running.block_tokens(node), 0.0, costs.stays.count(node, len(costs.calls))
+        )
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER
     ]

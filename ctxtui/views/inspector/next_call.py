@@ -82,7 +82,9 @@ def _total(what: NextCallForecast, room: int, now: float) -> Spans:
 
 
 def _life(what: NextCallForecast, now: float, room: int) -> Spans:
-    marks = [Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marker_count, "accent")]
+    marks = [
+        Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marker_count, "accent")
+    ]
     life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
     lead = [*(marks if what.marker_count else [Span(" ")]), Span(life, "dim")]
     left = what.seconds_left(now)

@@ -144,7 +144,9 @@ class Readings:
         value, got = self.decoded(node.id)
         call = None
         if node.category == _RESULT:
-            call = self.call_of(node, got) or self._names.call(got.call_id or self._names.answered_call_id(node), node.id)
+            call = self.call_of(node, got) or self._names.call(
+                got.call_id or self._names.answered_call_id(node), node.id
+            )
         return preview(node.block.kind, node.category, value, got, call, self._session.about.cwd)
 
     @property

@@ -122,7 +122,9 @@ class Staging:
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
-        tokens = running.block_tokens(change.node) if running.is_counted(change.node) and self._is_read(change.node) else 0
+        tokens = (
+            running.block_tokens(change.node) if running.is_counted(change.node) and self._is_read(change.node) else 0
+        )
         if change.before.kind == HEADER:
             tokens = 0
         header = self._header_before(change.position) if tokens else 0

@@ -58,7 +58,15 @@ class MadeRows:
             self._of = None
             self._rows.clear()
             return
-        of = head, running, running.version, len(running.moved_categories), scene.book.contexts.at(head), charge, scene.partial
+        of = (
+            head,
+            running,
+            running.version,
+            len(running.moved_categories),
+            scene.book.contexts.at(head),
+            charge,
+            scene.partial,
+        )
         if self._of != of:
             self._of = of
             self._rows.clear()

@@ -60,6 +60,12 @@ def test_where_not_even_the_system_prompt_was_read_whole_the_end_was() -> None:
     running = RunningTotals(book_of(Session(tree)), "m")
     running.advance()
     found = cut_prompt(
-        tree, head, running.block_tokens, running.sent_tokens(head, head), slack=0.1, read=running.block_tokens(head) + 20, window=4096
+        tree,
+        head,
+        running.block_tokens,
+        running.sent_tokens(head, head),
+        slack=0.1,
+        read=running.block_tokens(head) + 20,
+        window=4096,
     )
     assert found is not None and found.unseen == tuple(tree.path(head)[:3])

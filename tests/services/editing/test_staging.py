@@ -171,7 +171,10 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
     calls = session.thread_calls()
     for index in (2, 3, 7, 1, 8, 8):
         call = calls[index]
-        one, other = replay.request_after(call, call.response_head), replay_after(counts, rules, call, call.response_head)
+        one, other = (
+            replay.request_after(call, call.response_head),
+            replay_after(counts, rules, call, call.response_head),
+        )
         assert one.forecast is not None and other.forecast is not None
         assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)
         asked = [asking.simulator.predict(asking.prompt, asking.at) for asking in (one, other)]

@@ -95,7 +95,9 @@ async def test_the_forecast_stays_while_edits_are_staged_and_applied() -> None:
         await pilot.press("b")
         await until(pilot, lambda: shown(screen) not in (None, untouched))
         marked = shown(screen)
-        assert marked is not None and marked.marker_count == untouched.marker_count + 1 and marked.input == untouched.input
+        assert (
+            marked is not None and marked.marker_count == untouched.marker_count + 1 and marked.input == untouched.input
+        )
         await pilot.press("u")
         at(screen, "line of code")
         await pilot.press("d")

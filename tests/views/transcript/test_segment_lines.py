@@ -59,7 +59,9 @@ def test_many_segments_stand_by_label_with_their_number() -> None:
     scene, lines = scene_of(systems.feedback(15)), drawn(systems.feedback(15))
     assert list(figures(lines)) == ["15 × trial", "15 × code", "15 × metrics", "15 × reasoning", "no label"]
     node = scene.session.tree.path(scene.head)[1]
-    assert sum(float(tokens) for tokens in figures(lines).values() if "k" not in tokens) <= scene.running.block_tokens(node)
+    assert sum(float(tokens) for tokens in figures(lines).values() if "k" not in tokens) <= scene.running.block_tokens(
+        node
+    )
 
 
 @pytest.mark.parametrize("room", [10, 40, 72, 120])
