@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone
-from ctxtui.services.process_pool import answers, processors
+from ctxtui.services.process_pool import iter_answers, processor_count
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open_by_name import Named
 
@@ -40,11 +40,11 @@ def over_sessions(
     """What the function called `work` finds of each of `sessions`, asked the same, in their order: on all processors
     where there is enough to do, or by the processes of the cluster at that address where one is given. Raises what
     `process_pool.answers` raises."""
-    workers = min(processors(), len(sessions))
+    workers = min(processor_count(), len(sessions))
     if cluster or (workers > 1 and _much(named for _, named in sessions)):
         where = _anywhere if cluster else lambda named: named
         requests = [(number, work, where(named), asked) for number, (_, named) in enumerate(sessions)]
-        yield from _in_order(sessions, answers(_MAKER, requests, _gone, workers, cluster=cluster), say)
+        yield from _in_order(sessions, iter_answers(_MAKER, requests, _gone, workers, cluster=cluster), say)
         return
     for name, named in sessions:
         yield SessionResult(name, *_attempted(work, named, asked, say))

@@ -237,7 +237,7 @@ class Scene:
         asking.start()
         if victim == SCREEN:
             until(lambda: look(recording).held or not asking.is_alive(), "the request waits")
-            self.screen.read(0.5)
+            self.screen.files_read(0.5)
         else:
             time.sleep(self.chance.random() * 0.6)
         self.kill(victim)

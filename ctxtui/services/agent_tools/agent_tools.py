@@ -24,7 +24,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.mcp_servers import servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.editing.overlay import ThreadEdits
-from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 
 
 class AgentTools(Struct, eq=False):
@@ -59,7 +59,7 @@ class AgentTools(Struct, eq=False):
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
         """The same if the tools of these MCP servers were offered."""
-        found = [*self.offered, *self.own.definitions, *self.servers.definitions_of(servers)]
+        found = [*self.offered, *self.own.definitions, *self.servers.definitions(servers)]
         return [one for one in wanted_of(found, self.wanted) if self.only is None or _name(one) in self.only]
 
     @property
@@ -73,13 +73,13 @@ class AgentTools(Struct, eq=False):
             return True
         if name in self.own.tools:
             return self.own.tools[name].asks
-        return self.servers.asks(name) if self.servers.holds(name) else self.files.asks(name)
+        return self.servers.needs_permission(name) if self.servers.has_tool(name) else self.files.asks(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
         """What `call` would do; or what the model is told where it cannot be done."""
         if self._is_left_out(call.name):
             return self._missing(call)
-        if self.servers.holds(call.name):
+        if self.servers.has_tool(call.name):
             return self.servers.plan(self._expanded(call))
         if call.name in self.own.tools:
             return self.own.plan(self._expanded(call))
@@ -93,7 +93,7 @@ class AgentTools(Struct, eq=False):
             return self._missing(call)
         if call.name in self.own.tools:
             return await self.own.run(self._expanded(call))
-        if self.servers.holds(call.name):
+        if self.servers.has_tool(call.name):
             # What the user has seen is what the server gets.
             given = planned.given if isinstance(planned, PlannedCall) else self._expanded(call).input
             return await self.servers.run(replace(call, input=given))
@@ -159,7 +159,7 @@ def tools_for(
     yet. `offered` are the definitions of all but the last two. Raises `BadConfig` for a server that is spelled
     wrongly, `NotFound` for one that is wanted and not there."""
     settings = config.settings
-    leave = ServerLeave(data_dir(settings.data_dir))
+    leave = ServerPermissions(data_dir(settings.data_dir))
     logs, plain = log_dir() / "mcp", settings.key_over_http
     pool = ServerPool(servers(config, cwd), leave, logs, wanted=settings.mcp_servers, key_over_http=plain)
     commands = AgentCommands(cwd, settings, outside.keep)

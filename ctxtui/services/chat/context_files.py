@@ -28,10 +28,10 @@ from ctxtui.services.config.window_checks import size_of
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.project.attachments import AttachedFile, attachments, missing
-from ctxtui.services.project.instructions import NAMES, instructions
+from ctxtui.services.project.attachments import AttachedFile, list_missing_files, read_attachments
+from ctxtui.services.project.instructions import NAMES, read_instructions
 from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.report import Meter, counted_project, thresholds_of
+from ctxtui.services.project.report import Meter, count_project, loading_thresholds
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attached
@@ -117,11 +117,11 @@ class ContextFiles:
 
     def named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
         """The files that a message names, counted. Raises `NotAttached`."""
-        return attachments(text, self._cwd, self.meter, self.room(used))
+        return read_attachments(text, self._cwd, self.meter, self.room(used))
 
     def missing(self, text: str) -> list[str]:
         """The paths that a message names and that are not there."""
-        return missing(text, self._cwd)
+        return list_missing_files(text, self._cwd)
 
     def price(self, tokens: int) -> float | None:
         """USD that `tokens` of input cost once by list price; None where none is known, or the partner is local."""
@@ -160,10 +160,10 @@ class ContextFiles:
 
     def selected(self, task: str, used: int, but: set[str]) -> Selection:
         """The project's files that go in for `task`, without those that are there already."""
-        project = counted_project(self._cwd, self.meter, self.progress)
+        project = count_project(self._cwd, self.meter, self.progress)
         there = but | self.apart(one.path for one in project.files)
         files = [one for one in project.files if one.path not in there]
-        limits = thresholds_of(self._settings)
+        limits = loading_thresholds(self._settings)
         return select(files, task, self.room(used) or project.tokens, limits, self.meter.text)
 
     def apart(self, paths: Iterable[str]) -> set[str]:
@@ -198,7 +198,7 @@ class ContextFiles:
     def _instructions(self) -> dict[str, str]:
         if not self._settings.instructions:
             return {}
-        return instructions(self._cwd)
+        return read_instructions(self._cwd)
 
     def _marker(self) -> Mapping[str, Json] | None:
         """What asks the partner to cache up to memory; None where it is not asked."""

@@ -53,7 +53,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import Next, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.waiting_edits import due, released
-from ctxtui.services.project.progress import told
+from ctxtui.services.project.progress import report_progress
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
 from ctxtui.store.rows import Price
@@ -264,10 +264,10 @@ class Host:
         if runner.state.running:
             raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
         if on:
-            await tools.servers.on(server)
+            await tools.servers.turn_on(server)
         else:
-            tools.servers.off(server)
-        count = len(tools.servers.of(server).tools)
+            tools.servers.turn_off(server)
+        count = len(tools.servers.connection(server).tools)
         told = f"the model is offered {count:,} tools of the MCP server {server}" + ("" if on else " no longer")
         self.go_on_in(with_tools(runner.conversation, tools.definitions), told)
         return told
@@ -373,7 +373,7 @@ class Host:
         assert self.runner is not None
         head = self.runner.conversation.head
         reading = asyncio.to_thread(self.files.with_message, text, self.session, head)
-        found = await told(reading, self.files.progress, self.say)
+        found = await report_progress(reading, self.files.progress, self.say)
         self.runner.conversation.memory = found.memory
         if found.told:
             self._moment(progress.Noted("files", found.told))

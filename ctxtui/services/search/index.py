@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.process_pool import answers, processors
+from ctxtui.services.process_pool import iter_answers, processor_count
 from ctxtui.services.recordings.open import load
 from ctxtui.store.fulltext import Unit
 from ctxtui.store.store import Store
@@ -76,7 +76,7 @@ def fill_side_by_side(settings: Settings, units: Sequence[Unit]) -> Iterator[Ses
         yield from fill(settings, units, lambda: False)
         return
     with Store.open(database(settings.data_dir)) as store:
-        for number, texts, error in answers(_MAKER, files, _gone, min(processors(), len(files))):
+        for number, texts, error in iter_answers(_MAKER, files, _gone, min(processor_count(), len(files))):
             yield SessionIndexed(units[number].name, store.texts.add(units[number], texts, VERSION), error)
     yield from fill(settings, [unit for unit in units if not unit.path], lambda: False)
 
