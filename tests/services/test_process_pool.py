@@ -97,9 +97,9 @@ def test_all_processors_find_what_one_finds(ctxtui: Run, monkeypatch: pytest.Mon
         asked.append(len(given[1]))  # type: ignore[arg-type]
         return iter_answers(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(session_work, "answers", counted)
-    monkeypatch.setattr(session_work, "processors", lambda: 2)
-    monkeypatch.setattr(session_work, "_WORTH", 0)
+    monkeypatch.setattr(session_work, "iter_answers", counted)
+    monkeypatch.setattr(session_work, "processor_count", lambda: 2)
+    monkeypatch.setattr(session_work, "_MIN_PARALLEL_BYTES", 0)
     found = ctxtui(*command)
     assert asked and (found.code, found.out, found.err) == (here.code, here.out, here.err)
 
@@ -125,7 +125,7 @@ def test_little_work_starts_no_process(ctxtui: Run, monkeypatch: pytest.MonkeyPa
     def never(*given: object) -> object:
         raise AssertionError("a process for a few kB")
 
-    monkeypatch.setattr(session_work, "answers", never)
+    monkeypatch.setattr(session_work, "iter_answers", never)
     Path("logs").mkdir()
     for n in range(3):
         Path(f"logs/{n}.jsonl").write_bytes(generate(n_messages=12, seed=n))

@@ -120,7 +120,7 @@ def _read(
             failed.append((one.name, one.error))
         else:
             # Masked here, one after the other: the same secret has the same mask in all of them.
-            found.append(masked(one.found, masker))
+            found.append(masked(one.result, masker))
     return found, failed
 
 

@@ -52,7 +52,7 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
     settings = config_of(context).settings
     asked = AuditAsked(settings, estimator or "")
     done = worked(AUDIT, expanded(paths, settings.clients), asked, settings, "foretelling")
-    rows: Rows = {one.name: one.found for one in done if one.error is None}
+    rows: Rows = {one.name: one.result for one in done if one.error is None}
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
         return refuse(failed[0][1], as_json=as_json)

@@ -99,8 +99,8 @@ def lab(
     asked = settings if solve else LabAsked(settings, variants(policies, caches, models, own_models(settings)))
     done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab")
     failed = [(one.name, one.error) for one in done if one.error is not None]
-    best: list[SolvedSession] = [one.found for one in done if solve and one.error is None]
-    found: list[SessionLab] = [one.lab for one in best] or [one.found for one in done if one.error is None]
+    best: list[SolvedSession] = [one.result for one in done if solve and one.error is None]
+    found: list[SessionLab] = [one.lab for one in best] or [one.result for one in done if one.error is None]
     if failed and not found:
         return refuse(failed[0][1], as_json=as_json)
     if html is not None:

@@ -75,7 +75,7 @@ def check_(
         if one.error is not None:
             raise one.error
         before = None if known is None else baseline_for(one.name, known, len(files) == 1)
-        checked.append(held(one.name, one.found, limits, before, worse))
+        checked.append(held(one.name, one.result, limits, before, worse))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))

@@ -75,8 +75,8 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
             failed.append((one.name, one.error))
         else:
             read.append(one)
-    for one, own in zip(read, owned([one.found.spent for one in read]), strict=True):
-        found: SessionCost = one.found
+    for one, own in zip(read, owned([one.result.spent for one in read]), strict=True):
+        found: SessionCost = one.result
         copied += sum(call.copied for call in found.spent)
         # Of several recordings each call counts in one.
         if len(recordings) > 1 and len(own) < len(found.spent):
@@ -86,7 +86,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
             if again.error is not None:
                 failed.append((one.name, again.error))
                 continue
-            found = again.found
+            found = again.result
         sums = sums.plus(found.sums)
         rows += found.rows
         both += found.both

@@ -84,15 +84,15 @@ def _summed(names: list[str], settings: Settings, between: tuple[float, float] |
 
     total, alone = Statement(), len(names) == 1
     read = list(_told(asked(names), quiet=between is not None))
-    for one, own in zip(read, owned([one.found.spent for one in read]), strict=True):
-        found: SessionStatement = one.found
+    for one, own in zip(read, owned([one.result.spent for one in read]), strict=True):
+        found: SessionStatement = one.result
         without_edits(found.trouble)
         if own and not alone and len(own) < len(found.spent):
             # Others own some of its calls.
             (again,) = asked([one.name], frozenset(call.id for call in own))
             if again.error is not None:
                 raise again.error
-            found = again.found
+            found = again.result
         if found.made is not None and (own or alone):
             total.take(found.made, f"{Path(one.name).name}: ")
     return total

@@ -13,8 +13,8 @@ from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, 
 from ctxtui.agent.tools.tool import MOST, BadInput, PlannedCall, checked
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import confined
-from ctxtui.services.sandbox.confinement import confinement
+from ctxtui.services.sandbox.confined import run_confined
+from ctxtui.services.sandbox.confinement import find_confinement
 
 _PART: Final = 50_000
 """Characters of a long output that `recall` gives at once."""
@@ -40,10 +40,10 @@ class AgentCommands:
         if isinstance(asked, ToolResult):
             return asked
         given, argv = asked
-        found = await asyncio.to_thread(confinement, self._root)
+        found = await asyncio.to_thread(find_confinement, self._root)
         guard = "" if found or settings.command_unconfined else "not confined"
         shell = "by a shell, " if settings.command_shell else ""
-        told = f"{shell}{found.told(network=settings.command_network)}"
+        told = f"{shell}{found.describe(network=settings.command_network)}"
         return PlannedCall(shlex.join(argv) if not settings.command_shell else given["command"], told, given, guard)
 
     async def run(self, call: ToolCall) -> ToolResult:
@@ -57,7 +57,7 @@ class AgentCommands:
         memory, network = settings.command_memory, settings.command_network
         try:
             # Whether it may run unconfined was answered when it was asked for.
-            done = await confined(
+            done = await run_confined(
                 argv,
                 self._root,
                 seconds=seconds,

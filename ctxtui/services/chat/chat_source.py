@@ -25,8 +25,8 @@ class ChatSource(SessionSource):
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """The session, which is there at once. Raises what opening a recording raises."""
-        self._helpers.ready()
-        self.host.files.counter = self._helpers.counter
+        self._services.preload()
+        self.host.files.counter = self._services.counter
         session = self.host.open()
         # What it is kept under: whoever reads it once more, as the lab does, must not take another one for it.
         self.name = session.about.id
@@ -49,12 +49,12 @@ class ChatSource(SessionSource):
 
     def price(self, call: Call) -> Cost | None:
         """What a call costs; for the writer's thread."""
-        return self._helpers.price(call)
+        return self._services.price(call)
 
     def live_count(self, study: Study, model: str) -> LiveCount:
         """What counts the next answer."""
-        return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))
+        return LiveCount(self._services.counting, study.book.card(model), study.book.weights(model))
 
     def foreteller(self, study: Study, partner: ChatModel) -> Foreteller:
         """What foretells the requests of the chat."""
-        return foreteller_for(study.book, self._helpers.counter, partner, self._helpers.prices)
+        return foreteller_for(study.book, self._services.counter, partner, self._services.prices)

@@ -34,11 +34,24 @@ from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import confined
+from ctxtui.services.sandbox.confined import run_confined
 
 __all__ = [
-    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "CtxtuiError", "HeadlessRun",
-    "Outcome", "OwnTool", "RunResult", "agent_run", "confined", "curator", "run_task",
+    "Agents",
+    "Caller",
+    "ChatNews",
+    "ChildResult",
+    "ChildTask",
+    "CommandResult",
+    "CtxtuiError",
+    "HeadlessRun",
+    "Outcome",
+    "OwnTool",
+    "RunResult",
+    "agent_run",
+    "curator",
+    "run_confined",
+    "run_task",
 ]  # fmt: skip
 
 

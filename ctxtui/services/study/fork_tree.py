@@ -1,4 +1,4 @@
-"""The tree of forks around an open session: what it comes from, what went on from it, and where it went back itself."""
+"""The tree of forks around an open session: its origin, its continuations and its own branches."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ from ctxtui.views.lists.forks import ForkRow
 
 
 class _Known(Struct, frozen=True):
-    """What the database knows: where sessions come from, and their rows, both by id."""
+    """Origins and rows of the sessions in the database, both by session id."""
 
     origins: dict[str, ForkOrigin]
     rows: dict[str, SessionRow]
 
 
 def forks(loaded: Loaded, thread: str, settings: Settings, now: float | None = None) -> list[ForkRow]:
-    """The tree in which the session that `loaded` reads stands, with the lines of its `thread`; for a worker thread.
-    Raises `CtxtuiError` where the database cannot be read."""
+    """List the fork tree of the session in `loaded`, with the branches of its `thread`. Blocks.
+
+    Raises `CtxtuiError` if the database cannot be read.
+    """
     session, name = loaded.session, stored_name(loaded)
     known = _known(name, origin_of(session), settings)
     own = lines(session, thread)
@@ -60,7 +62,7 @@ def _known(name: str, origin: ForkOrigin | None, settings: Settings) -> _Known:
 
 
 class _Tree:
-    """Rows of the tree, the session `name` with its own lines among them."""
+    """Builds the rows of the tree; the session `name` is shown with its own branches."""
 
     def __init__(self, session: Session, name: str, own: list[CallRange], known: _Known, now: float) -> None:
         self._session = session
@@ -71,7 +73,7 @@ class _Tree:
         self._seen: set[str] = set()
 
     def root(self) -> str:
-        """The session that all of this began with, as far as it is known."""
+        """The earliest known ancestor of the session."""
         at, passed = self._name, {self._name}
         while (origin := self._known.origins.get(at)) is not None and origin.session not in passed:
             at = origin.session
@@ -79,7 +81,7 @@ class _Tree:
         return at
 
     def under(self, name: str, depth: int, last: bool, after: int) -> list[ForkRow]:
-        """The row of a session and everything that went on from it."""
+        """The row of a session and those of everything that continued from it."""
         self._seen.add(name)
         children = [
             (origin.call, id_)
@@ -95,7 +97,7 @@ class _Tree:
         return found
 
     def _line(self, index: int, depth: int, children: list[tuple[int, str]]) -> list[ForkRow]:
-        """What went on from line `index` of the open session: its own other lines, and sessions."""
+        """The continuations of branch `index` of the open session: its own other branches, and sessions."""
         line = self._own[index] if self._own else CallRange(1, 0)
         inside = [n for n, one in enumerate(self._own) if n != index and line.first <= one.after <= line.last]
         sessions = [one for one in children if self._line_of(one[0]) == index]

@@ -1,7 +1,7 @@
-"""A study: an open session with everything that is worked out about it in the background, slice by slice.
+"""Compute an open session's figures in the background, slice by slice.
 
-The screen asks for scenes and gets what is known; a worker thread calls `work` until nothing is left to do. Lists only
-grow and dictionaries only gain keys, so that both may happen at once.
+The screen asks for scenes and gets the figures known so far; a worker thread calls `work` until it returns False. Lists
+only grow and dictionaries only gain keys, so that both threads may run at once.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
 
 _AT_ONCE: Final = 512
-"""Calls taken in between two looks at what there is, where they are waited for."""
+"""Calls examined between two checks for new ones, when a caller waits."""
 
 
 class SessionMisses:
-    """The misses of a session that may still grow. `found` is another list whenever there are others.
+    """The cache misses of a session that may still grow. `found` is replaced by a new list when it changes.
 
-    Where a call was replaced, or the sizes of contexts are known better, all calls are looked at anew; what was found
-    before stays until that has come as far.
+    If a call was replaced, or context sizes are known better, all calls are examined again; the old list stays until
+    the new one is complete.
     """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
@@ -48,12 +48,12 @@ class SessionMisses:
         self._finder: MissFinder | None = None
         self._taken: list[Call] = []
         self._calls: tuple[int, list[Call]] | None = None
-        """How many calls the session had, and those of them that can be looked at."""
+        """The session's number of calls at the last check, and the calls to examine."""
         self._versions: dict[str, int] = {}
         self.found: Sequence[Missed] = ()
 
     def advance(self, limit: int) -> bool:
-        """Take in up to `limit` calls, as far as they are counted; whether there was anything to do."""
+        """Examine up to `limit` counted calls; True if there was anything to do."""
         calls, anew = self._now()
         finder = self._finder
         if finder is None or anew or self._outdated():
@@ -61,7 +61,7 @@ class SessionMisses:
         before = len(self._taken)
         for call in calls[before : before + limit]:
             if not self._running(call.model).counted(max(call.sent_head, call.response_head)):
-                # It came in since everything there was had been counted.
+                # The call was added after the last count.
                 break
             self._versions[call.model] = self._running(call.model).version
             finder.take(call)
@@ -72,11 +72,11 @@ class SessionMisses:
         return len(self._taken) > before
 
     def forecasts(self) -> CallForecasts | None:
-        """What the calls taken so far have taught about the next one."""
+        """The forecasts learned from the calls so far."""
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
-        """Take in all that can be, unless that were to be done anew."""
+        """Examine all calls, unless they must be examined again from the start."""
         if self._finder is not None and (self._now()[1] or self._outdated()):
             self._begun()
             return
@@ -86,18 +86,18 @@ class SessionMisses:
             self.advance(_AT_ONCE)
 
     def grew(self) -> None:
-        """The session has other calls than before."""
+        """Note that the session's calls changed."""
         self._calls = None
 
     def _now(self) -> tuple[list[Call], bool]:
-        """The calls that can be looked at, and whether one of those that were is another one now."""
+        """The calls to examine, and whether an already examined one was replaced."""
         every = self._book.session.calls
         known, anew = self._calls, False
         if known is None or known[0] != len(every):
             calls = list(every.values())
             known = self._calls = len(calls), calls
             if calls and not calls[-1].usage:
-                # It is under way: it would be looked at again.
+                # It is still running, and would be examined again.
                 calls.pop()
             anew = calls[: len(self._taken)] != self._taken
         return known[1], anew
@@ -112,13 +112,13 @@ class SessionMisses:
 
 
 MOST: Final = 64
-"""Nodes that are counted in the screen's turn: some 20 microseconds each."""
+"""Nodes to count in the screen's thread, at some 20 microseconds each."""
 _BYTES: Final = 1 << 16
-"""Bytes of blocks for whose count their rows may wait: some milliseconds."""
+"""Bytes of blocks whose rows may wait for their count: some milliseconds."""
 
 
 def fetch(book: Book, counter: Counter) -> None:
-    """Have them counted and searched for labels, where that takes no time to speak of; for a worker thread."""
+    """Count new blocks and search them for labels if that is quick; for a worker thread."""
     for model in book.models:
         card, nodes = book.card(model), _uncounted(book, model)
         if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _BYTES:
@@ -128,7 +128,7 @@ def fetch(book: Book, counter: Counter) -> None:
 
 
 def count(book: Book, counter: Counter | None) -> bool:
-    """Count them, where all that takes is known already; whether everything is counted then."""
+    """Count new blocks if all that is needed is cached; True if everything is counted then."""
     for model in book.models:
         nodes = _uncounted(book, model)
         if nodes is None or (counter is not None and not counter.knows(book.card(model), nodes)):
@@ -138,7 +138,7 @@ def count(book: Book, counter: Counter | None) -> bool:
 
 
 def _uncounted(book: Book, model: str) -> list[Node] | None:
-    """The nodes that are not counted yet; None where those are many."""
+    """The nodes that are not counted yet; None if there are many."""
     tree, first = book.session.tree, book.cumulated(model).done
     return list(tree.nodes(first, len(tree))) if len(tree) - first <= MOST else None
 
@@ -146,14 +146,16 @@ def _uncounted(book: Book, model: str) -> list[Node] | None:
 STEP: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
 LOOKED_AT: Final = 16
-"""Calls looked at for misses in one slice."""
+"""Calls examined for misses in one slice."""
 FEW: Final = 32
-"""Calls entered into the ledger in one slice: the screen may have to wait for it."""
+"""Calls entered into the ledger in one slice; few, because the screen may have to wait."""
 
 
 class Study:
-    """The figures of `session`: `book` counts with `counter` (None: with its own measure), `pricer` prices
-    calls."""
+    """The figures of `session`, computed slice by slice.
+
+    `book` counts with `counter` (None: with its own measure), `pricer` prices calls.
+    """
 
     def __init__(
         self,
@@ -164,13 +166,13 @@ class Study:
         usable_share: float = 0.75,
     ) -> None:
         self.session = session
-        # Next requests get their nodes in a worker, beside those that the record brings.
+        # A worker adds nodes for next requests while the reader adds recorded ones.
         session.tree.guard = threading.Lock()
         self.book = book
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
         self.totals: SessionTotals | None = None
-        """What the whole session comes to; None while a price is still to come."""
+        """Totals of the whole session; None until all calls are priced."""
         self._unsummed = True
         self._unpriced: list[Call] = []
         self.subscription = False
@@ -188,13 +190,13 @@ class Study:
         self._own: dict[tuple[str, str], Features] = {}
         self._counting = threading.Lock()
         self._unlearnt = self._unsettled = self._whole = False
-        """Whether calls came that the book has not learnt from; whether all is read, and not weighed as all taught."""
+        """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
     def features_of(self, model: str, block: Block) -> Features | None:
-        """The features of a block that stands in no context yet, as `model` counts it; None while it is counted."""
+        """The features of a block outside of any context, as `model` counts it; None while it is being counted."""
         found = self._own.get((model, block.digest))
         if found is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
-            # Counted with its context: nothing has to be asked for.
+            # Already counted with its context.
             found = self._own[model, block.digest] = self.book.measure(model)(block)
         if found is None:
             self._wanted[model, block.digest] = block
@@ -202,16 +204,16 @@ class Study:
 
     @property
     def waits(self) -> bool:
-        """Whether a block that was asked for is still to be counted."""
+        """True if a requested block is still to be counted."""
         return bool(self._wanted)
 
     def tokens_of(self, model: str, block: Block) -> int | None:
-        """As `features_of`, in tokens."""
+        """The tokens of a block outside of any context; None while it is being counted."""
         found = self.features_of(model, block)
         return None if found is None else round(tokens(found, self.book.weights(model)))
 
     def measured(self, model: str, block: Block) -> Features:
-        """As `features_of`, counted now: for a worker thread."""
+        """Count the features of a block now; for a worker thread."""
         key = model, block.digest
         found = self._own.get(key)
         if found is None:
@@ -222,19 +224,19 @@ class Study:
         """The running totals as `model` counts."""
         found = self._running.get(model)
         if found is None:
-            # The screen and the worker may ask at once: both get the same.
+            # The screen and the worker may ask at once, and must get the same object.
             found = self._running.setdefault(model, RunningTotals(self.book, model))
         return found
 
     def thread(self, id_: str) -> ThreadStudy:
-        """What is known of a thread."""
+        """The figures of a thread."""
         found = self._threads.get(id_)
         if found is None:
             found = self._threads.setdefault(id_, ThreadStudy(self.session, id_))
         return found
 
     def scene(self, thread: str, index: int) -> Scene:
-        """The scene of call `index` (from 0; held at the ends) of a thread."""
+        """The scene of call `index` (from 0, clamped) of a thread."""
         known = self.thread(thread)
         model = known.calls[min(max(index, 0), len(known.calls) - 1)].model
         return scene_at(
@@ -251,7 +253,7 @@ class Study:
         )
 
     def known(self, thread: str, index: int) -> tuple[object, ...]:
-        """What is known of a call, to be compared with what was known when it was last shown."""
+        """A key that changes when more is known about a call than was last shown."""
         here = self.thread(thread)
         call = here.calls[min(index, len(here.calls) - 1)]
         running = self.running(call.model)
@@ -268,21 +270,19 @@ class Study:
         )
 
     def count_all(self) -> None:
-        """Count what is not counted yet, all of it: for the worker that else does slices."""
+        """Count everything; for the worker thread."""
         while not self._is_counted:
             self.count()
 
     def learnt(self) -> CallForecasts | None:
-        """What the session's calls have taught about the next one, as looking for misses has come to it; for the worker
-        that else does slices."""
+        """Finish counting and looking for misses, and return the forecasts learned; for the worker thread."""
         while self.progress[0] == self.progress[1] and self.count():
             pass
         self.misses.catch_up()
         return self.misses.forecasts()
 
     def grew(self, events: Iterable[Event] | None = None) -> None:
-        """The session has more than before, by these `events` (None: that is not known): read the threads anew that
-        have other calls, or to which something happened."""
+        """Update the threads that changed by `events` (None: unknown, so all of them)."""
         seen = threads_of(events) if events is not None else None
         for known in list(self._threads.values()):
             if seen is None or known.thread in seen or known.is_short:
@@ -292,13 +292,15 @@ class Study:
             self._unsummed = self._unlearnt = True
 
     def fetch_new(self) -> None:
-        """What was just read is to be shown: let `keep_up` find it counted; for the thread that reads."""
+        """Count new blocks for `keep_up` to use; for the reading thread."""
         if self._counter is not None:
             fetch(self.book, self._counter)
 
     def keep_up(self) -> bool:
-        """Count what came, in the screen's turn, if it is little; whether everything is counted and learnt from then.
-        Nobody is waited for who counts in this moment."""
+        """Count new blocks in the screen's thread if there are few; True if everything is counted and learned then.
+
+        Returns False at once if another thread is counting.
+        """
         if self._unlearnt or not self._counting.acquire(blocking=False):
             return False
         try:
@@ -312,12 +314,12 @@ class Study:
 
     @property
     def _is_counted(self) -> bool:
-        """Whether everything is counted and learnt from."""
+        """True if everything is counted, and the reports are learned from."""
         done, whole = self.progress
         return done >= whole and not self._unlearnt
 
     def count_on(self) -> bool:
-        """Count and learn, and nothing else; whether there was anything to do."""
+        """Count and learn, nothing else; True if there was anything to do."""
         known = self._is_counted or not self.count()
         while not known and self.count():
             pass
@@ -325,12 +327,12 @@ class Study:
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Nodes counted for every model, and nodes in all."""
+        """Nodes counted for every model, and all nodes."""
         whole = len(self.session.tree)
         return min((self.book.cumulated(model).done for model in self.book.models), default=0), whole
 
     def work(self) -> bool:
-        """Do one slice of what is left: events, counts, prices, costs, records; whether anything was done."""
+        """Do one slice of events, counts, prices, costs or records; True if anything was done."""
         threads = list(self._threads.values())
         return (
             self._measure()
@@ -344,8 +346,7 @@ class Study:
         )
 
     def rest(self) -> bool:
-        """Do one slice of what nothing on the screen waits for, a millisecond or two: how long blocks stayed, what
-        repeats; whether anything was done."""
+        """Do one slice, a millisecond or two, of low-priority work (lifetimes, repeats); True if anything was done."""
         threads = list(self._threads.values())
         return any(thread.stay(FEW) for thread in threads) or any(
             thread.look(self.book.names, FEW) for thread in threads
@@ -360,19 +361,19 @@ class Study:
         return bool(wanted)
 
     def read_so_far(self, *, whole: bool) -> None:
-        """Whether all that the recording holds by now is read."""
+        """Note whether the whole recording has been read."""
         self._unsettled = self._unsettled or (whole and not self._whole)
         self._whole = whole
 
     def groups(self) -> HeavyGroups:
-        """What the large parts of every context are made of; for one worker at a time."""
+        """The heavy groups of every context; for one worker at a time."""
         if self._groups is None:
             self._groups = HeavyGroups(self.session.tree, self.session.about.cwd)
         self._groups.learn_new()
         return self._groups
 
     def count(self) -> bool:
-        """Count a slice, and learn from its reports; whether there was anything to do."""
+        """Count a slice and learn from its reports; True if there was anything to do."""
         with self._counting:
             return self._count()
 
@@ -388,7 +389,7 @@ class Study:
             self._unsettled = False
             self.book.settle()
         if self._version != self.book.version:
-            # Weights were learnt: what is shown stays until the new sums have come as far.
+            # New weights: the old sums are shown until the new ones have caught up.
             self._version = self.book.version
             self._newer = {model: RunningTotals(self.book, model) for model in list(self._running)}
         moved = any(self._run(model) for model in self.book.models | set(self._running))
@@ -419,11 +420,11 @@ class Study:
         return bool(todo)
 
     def _sum_up(self, threads: Sequence[ThreadStudy]) -> bool:
-        """Price the calls of threads that nobody looks at, then add up all of them."""
+        """Price the calls of threads that are not shown, then add up all calls."""
         if self._unsummed:
             self._unsummed = False
             shown = {thread.thread for thread in threads}
-            # A list first: another thread may be folding calls in.
+            # Copied first: another thread may be adding calls.
             every = list(self.session.calls.values())
             self._unpriced = [call for call in every if call.thread not in shown or call.id not in self.costs]
         elif not self._unpriced:

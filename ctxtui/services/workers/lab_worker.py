@@ -1,4 +1,4 @@
-"""The lab of an open session: variants are tried step by step."""
+"""The lab of an open session: try variants step by step."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.views.lists.lab import variant_words
 
 SLICE: Final = 8
-"""Calls under all variants between two steps."""
+"""Calls between two progress steps, under all variants."""
 
 
 class LabProgress(NamedTuple):
-    """How many of how many calls are gone through, under so many variants; `found` is what came of it at the end."""
+    """The number of calls done, of all calls, and of variants; `found` is the result at the end."""
 
     done: int
     total: int
@@ -35,8 +35,10 @@ class LabProgress(NamedTuple):
 
 
 class OpenLab:
-    """The session that `name` stands for, counted once, with every variant that was tried on it; for a `Worker`. Raises
-    `CtxtuiError`."""
+    """The lab of the session `name`, counted once, with all variants tried so far; for a `Worker`.
+
+    Raises `CtxtuiError`.
+    """
 
     def __init__(self, name: str, cwd: Path, settings: Settings) -> None:
         found = locate(name, cwd, settings)
@@ -51,11 +53,11 @@ class OpenLab:
     def steps(
         self, policies: Sequence[str] = (), caches: Sequence[str] = (), models: Sequence[str] = ()
     ) -> Iterator[LabProgress]:
-        """Try these besides what was tried before. The last step has all rows."""
+        """Try these variants in addition to earlier ones. The last step has all rows."""
         yield from self._try(variants(policies, caches, models, self._own))
 
     def seek(self) -> Iterator[LabProgress]:
-        """The same with everything among which the best is sought."""
+        """Try all variants among which the best is sought."""
         yield from self._try(sought())
 
     def _try(self, wanted: Sequence[Variant]) -> Iterator[LabProgress]:

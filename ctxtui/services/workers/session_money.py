@@ -1,7 +1,7 @@
-"""What one session cost and why, for commands that add up many (`services.session_work`).
+"""The cost of one session and its reasons, for commands that add up many (`services.session_work`).
 
-A call that stands in several recordings counts in one of them (`views.model.call_owners`). Which that is is known when
-all are read: the command is told which calls a session has, and asks again about its `own` where others own some.
+A call that is in several recordings counts in one of them (`views.model.call_owners`). Its owner is known only when all
+are read: the command gets the calls of each session, and asks again about the session's `own` calls if others own some.
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ from ctxtui.views.model.session_summary import CallSpent
 COST: Final = "ctxtui.services.workers.session_money:cost"
 WHY: Final = "ctxtui.services.workers.session_money:why"
 _OF_BLOCKS: Final = frozenset({CATEGORY, TOOL})
-"""Ways for which tokens are counted."""
+"""Groupings that need token counts."""
 
 
 class CostAsked(NamedTuple):
-    """What a session cost by one of `services.library.totals.spending.WAYS` ("": one row); of its `own` calls, by
-    their paid ids (None: of all)."""
+    """A request for the cost of a session, by one of `services.library.totals.spending.WAYS` ("": one row).
+
+    `own` are the paid ids of the calls to count (None: all).
+    """
 
     settings: Settings
     by: str = ""
@@ -58,8 +60,11 @@ class CostAsked(NamedTuple):
 
 
 class SessionCost(NamedTuple):
-    """What each call `spent`; their sums and rows; of those that have both, USD as recorded and by list price; the
-    price tables that were used, in the order of the calls."""
+    """The cost of a session: of each call, sums and rows.
+
+    `both` has (recorded, list price) in USD of calls with both; `versions` are the price tables used, in order of
+    calls.
+    """
 
     spent: list[CallSpent]
     sums: SessionTotals
@@ -69,7 +74,7 @@ class SessionCost(NamedTuple):
 
 
 def cost(named: Named, asked: CostAsked, say: Say) -> SessionCost:
-    """What a session cost. Raises what `open_named` raises."""
+    """Compute the cost of a session. Raises what `open_named` raises."""
     settings, by, own = asked
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
     ids = _ids(session, own)
@@ -112,8 +117,11 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
 
 
 class WhyAsked(NamedTuple):
-    """The statement of a session, of its calls `between` two Unix times (None: of all) and of its `own` calls; one that
-    is asked about `alone` has one without any call, too, and is told what would help from here on."""
+    """A request for the statement of a session's calls `between` two Unix times (None: all).
+
+    `own` are the paid ids of the calls to count (None: all). With `alone` a session without any call gets a statement
+    too, and all get advice for the next calls.
+    """
 
     settings: Settings
     between: tuple[float, float] | None = None
@@ -122,16 +130,16 @@ class WhyAsked(NamedTuple):
 
 
 class SessionStatement(NamedTuple):
-    """What each call `spent`, and their statement (None: there is no call)."""
+    """The cost of each call, and their statement (None: there are no calls)."""
 
     spent: list[CallSpent]
     made: Statement | None
     trouble: str = ""
-    """Why edits that are applied are left out of it."""
+    """The reason if applied edits are left out."""
 
 
 def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
-    """The statement of a session. Raises what `open_named` raises."""
+    """Make the statement of a session. Raises what `open_named` raises."""
     settings, between, alone, own = asked
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     session = loaded.session
@@ -152,7 +160,7 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
 
 
 def _ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
-    """The ids of all calls, or of those that are its `own` by their paid ids: of several copies the first."""
+    """The ids of all calls, or of the `own` ones by their paid ids; of several copies the first."""
     if own is None:
         return frozenset(session.calls)
     first: dict[str, str] = {}
@@ -174,8 +182,10 @@ _CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: UNASKED}
 
 
 def proved_cures(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
-    """Those of `cures` that save anything, what saves most first: other markers by the lab, results that are cleared at
-    a call by the price tag of that call and by the recorded ones that followed."""
+    """Measure the savings of `cures` and return those that save anything, the largest first.
+
+    Other markers are tried in the lab; cleared results are priced at their call and over the recorded calls after it.
+    """
     threads = {one.thread: one for one in account.threads()}
     markers = under_markers(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
     found = []
@@ -190,7 +200,7 @@ def proved_cures(account: Account, counter: Counter, cures: Sequence[Cure]) -> l
 
 
 def _clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Cure) -> EditedCalls | None:
-    """What clearing at the call of `cure` does to it and to those behind it."""
+    """The effect of clearing at the call of `cure` on it and on later calls."""
     before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
     base = curated(account.book, counter, before, after=True, prices=account.table)
     context = base.context

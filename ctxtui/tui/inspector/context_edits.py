@@ -69,7 +69,7 @@ class ContextEdits:
         study, loaded = self._state.study, self._state.loaded
         if study is None or loaded is None:
             return
-        desk = self._state.source.desk(study, loaded)
+        desk = self._state.source.staging(study, loaded)
         try:
             for thread in list(study.session.threads):
                 desk.overlay(thread)

@@ -172,7 +172,7 @@ class SessionLoader:
     def read(self) -> None:
         """Open and read to the end, then follow; for a worker thread."""
         try:
-            if (end := self._source.glimpse()) is not None:
+            if (end := self._source.read_end()) is not None:
                 self._post(Glimpsed(end))
                 self._taken.wait(_PATIENCE * 10)
             loaded, pieces = self._source.open()
@@ -277,7 +277,7 @@ class SessionLoader:
             if found or finished is not self._study:
                 finished = self._study
                 self._post(Worked(done=True))
-                self._source.keep()
+                self._source.save_counts()
                 if finished is not None:
                     if self._worked_out:
                         self._pace.worked(time.thread_time() - begun)
