@@ -121,7 +121,7 @@ class SessionSource:
         return Notebook(loaded, self.settings)
 
     def is_live(self, loaded: Loaded) -> bool:
-        """True if the recording was written to lately or a running client owns it; for a stored one, if it is hosted."""
+        """True if it was written to lately or a running client owns it; for a stored one, if it is hosted."""
         from ctxtui.services.recordings.stored_session import StoredSession
 
         if isinstance(loaded, StoredSession):

@@ -45,16 +45,16 @@ class Worker(Generic[T]):
         self.child = ChildProcess(_HOST)
         self._closed = False
         self._steps = 0
-        self._here: T | None = None
+        self._local: T | None = None
 
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
         """Call `method` and return its result. Raises `ChildGone` if the process ends or the worker is closed."""
-        return self.prepared(method, *args, **named)()
+        return self.prepare(method, *args, **named)()
 
-    def prepared(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
+    def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
         """A function that does the call later, and raises `ChildGone` after a `stop` or `close` in between."""
-        request, ends = _Request(self._make, self._given, method, args, named), self.child.closed
-        return lambda: self._ask(request, ends)
+        request, closed_count = _Request(self._make, self._given, method, args, named), self.child.closed
+        return lambda: self._ask(request, closed_count)
 
     def attempt(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R | None:
         """Like `call`, but return None if the process ends or the worker is closed."""
@@ -63,14 +63,14 @@ class Worker(Generic[T]):
         except ChildGone:
             return None
 
-    def anyhow(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
+    def call_or_run_here(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
         """Like `call`; if the process ends, do this call and all later ones in this process."""
-        if self._here is None:
+        if self._local is None:
             try:
                 return self.call(method, *args, **named)
             except ChildGone:
-                self._here = self._make(*self._given)
-        return method(self._here, *args, **named)
+                self._local = self._make(*self._given)
+        return method(self._local, *args, **named)
 
     def steps(self, method: Callable[Concatenate[T, P], Iterator[R]], *args: P.args, **named: P.kwargs) -> Iterator[R]:
         """Yield the items of `method` as they come; ends when other steps begin or the worker is closed.
@@ -80,8 +80,8 @@ class Worker(Generic[T]):
         self._steps = number = self._steps + 1
         request = _Request(self._make, self._given, method, args, named, number)
         try:
-            while found := self._ask(request, self.child.closed):
-                yield found[0]
+            while item := self._ask(request, self.child.closed):
+                yield item[0]
                 request = request._replace(method=None, arguments=(), named={})
         except ChildGone:
             if not self._closed:
@@ -96,13 +96,13 @@ class Worker(Generic[T]):
         self._closed = True
         self.child.close()
 
-    def _ask(self, request: _Request, ends: int) -> Any:
+    def _ask(self, request: _Request, closed_count: int) -> Any:
         if self._closed:
             raise ChildGone("it was closed")
-        error, found = self.child.ask(request, closed=ends)
+        error, result = self.child.ask(request, closed=closed_count)
         if error is not None:
             raise error
-        return found
+        return result
 
 
 def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:

@@ -21,7 +21,7 @@ from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.report import masked
 from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import REPORT, ReportAsked
+from ctxtui.services.workers.session_studies import REPORT, ReportRequest
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
 from ctxtui.views.pages.report_page import ReportedSession, ReportPage, page
@@ -114,7 +114,7 @@ def _read(
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
     found: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
-    asked = ReportAsked(settings, thread, number)
+    asked = ReportRequest(settings, thread, number)
     for one in worked(REPORT, names, asked, settings, "working out the report"):
         if one.error is not None:
             failed.append((one.name, one.error))

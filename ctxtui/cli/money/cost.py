@@ -22,7 +22,7 @@ from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
 from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expanded
 from ctxtui.services.session_work import SessionResult
-from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
+from ctxtui.services.workers.session_money import COST, CostRequest, SessionCost
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, spent_words
 from ctxtui.views.model.call_owners import owned
@@ -61,7 +61,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     """Read now: nothing is remembered of files that are merely named."""
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        return worked(COST, names, CostAsked(settings, by, own), settings, "adding up")
+        return worked(COST, names, CostRequest(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
     sums, copied = SessionTotals(), 0

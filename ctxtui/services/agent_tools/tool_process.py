@@ -73,7 +73,7 @@ class ToolProcess:
         self, does: Callable[Concatenate[Toolbox, ToolCall, P], Told], call: ToolCall, *args: P.args, **named: P.kwargs
     ) -> Told | ToolResult:
         async with self._turn:
-            asking = self._worker.prepared(does, call, *args, **named)
+            asking = self._worker.prepare(does, call, *args, **named)
             try:
                 async with asyncio.timeout(self._deadline):
                     return await asyncio.to_thread(asking)

@@ -114,7 +114,7 @@ class NextRequestCache:
             return
         made = UnderEdits.of(under) if under is not None else None
         study.count_all()
-        learnt = study.learnt()
+        learnt = study.train_forecasts()
         if asked.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
             # As above; and what was learnt of calls that came since would have to be learnt anew without them.
             return

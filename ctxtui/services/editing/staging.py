@@ -66,7 +66,7 @@ class RequestCounts:
         waiting: list[Block] = []
 
         def measure(block: Block) -> Features:
-            found = study.features_of(call.model, block)
+            found = study.features(call.model, block)
             if found is None:
                 waiting.append(block)
             return NOTHING if found is None else found
@@ -209,7 +209,7 @@ class StagingArea:
         if self._applied is None or self._applied[0] != key:
             self._applied = key, self._apply(context, overlay.in_force, model)
         applied, base = self._applied[1], self.before(scene)
-        sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
+        sizes, head = partial(self.study.tokens, model), context.head or ROOT
         under = self._under
         if not base.touched or not overlay.staged:
             under = None
@@ -381,7 +381,7 @@ class StagingArea:
             nonlocal waiting
             size = sizes.get(block.digest)
             if size is None:
-                found = self.study.features_of(model, block)
+                found = self.study.features(model, block)
                 if found is None:
                     waiting = True
                     return 0
@@ -436,7 +436,7 @@ class StagingArea:
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.staging(scene).applied if staged else self.applied(scene)
-        sizes = partial(self.study.tokens_of, scene.call.model)
+        sizes = partial(self.study.tokens, scene.call.model)
         under = self.counted(scene, applied)
         return Ready(
             session=self.study.session,

@@ -1,6 +1,6 @@
-"""Folders in which Claude Code writes the bodies of its requests and answers (`OTEL_LOG_RAW_API_BODIES=file:DIR`).
+"""Folders in which Claude Code writes request and response bodies (`OTEL_LOG_RAW_API_BODIES=file:DIR`).
 
-Where they may be, and which of their files belong to which session (facts §13.1). Only ever opened to read.
+Finds the folders and the session of each file (facts §13.1). Files are only read.
 """
 
 from __future__ import annotations
@@ -25,38 +25,35 @@ INDEX: Final = "index.jsonl"
 VARIABLE: Final = "OTEL_LOG_RAW_API_BODIES"
 SETTING: Final = "raw_api_bodies"
 BESIDE: Final = "raw-api-bodies"
-"""The folder beside a transcript that is looked into without being named."""
+"""The folder next to a transcript that is always searched."""
 
 REQUEST: Final = ".request.json"
 _BODY: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:request|response)\.json")
 _UUID: Final = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SESSION: Final = re.compile(rb'session_(?:id[\\"]*\s*:\s*[\\"]*)?(' + _UUID + rb")")
 _END: Final = 16_384
-"""Bytes at the end of a request in which its session is looked for first: the client writes it behind the tools."""
+"""Bytes at the end of a request that are searched first: the client writes the session id after the tools."""
 
 
 def is_body(name: str) -> bool:
-    """Whether a file called `name` is a body that the client wrote."""
+    """True if a file called `name` is a body written by the client."""
     return _BODY.fullmatch(name) is not None
 
 
 def holds_bodies(names: Collection[str]) -> bool:
-    """Whether a folder with files of these `names` is one that the client writes bodies into."""
+    """True if files of these `names` make a folder of bodies."""
     return any(name.endswith(REQUEST) and is_body(name) for name in names) or (
         INDEX in names and any(map(is_body, names))
     )
 
 
 def is_body_folder(path: Path) -> bool:
-    """Whether `path` is such a folder."""
+    """True if `path` is a folder of bodies."""
     return holds_bodies([one.name for one in entries_of(path)])
 
 
 def named_folder(env: Mapping[str, str] | None = None) -> Path | None:
-    """The folder that the setting `raw_api_bodies` names, else the client's own variable; None where neither does.
-
-    Raises `BadConfig`.
-    """
+    """The folder from the setting `raw_api_bodies`, else from the client's variable, else None. Raises `BadConfig`."""
     env = os.environ if env is None else env
     told = _setting(tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG")))))
     if not told:
@@ -67,26 +64,26 @@ def named_folder(env: Mapping[str, str] | None = None) -> Path | None:
 
 @cache
 def _setting(env: tuple[tuple[str, str], ...]) -> str:
-    # Only the user may set it, so a project's file has no say.
+    # Only the user may set it, so project files are not read.
     return load_settings(env=dict(env), cwd=Path(os.sep)).settings.raw_api_bodies
 
 
 def folders_for(transcript: Path, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
-    """The folders that may hold bodies of the session in the file `transcript`, the nearest first."""
+    """The folders that may hold bodies of the session in the file `transcript`, nearest first."""
     named = named_folder(env)
     places = [transcript.parent, transcript.parent / BESIDE, *([named] if named is not None else [])]
     return tuple(dict.fromkeys(place.absolute() for place in places))
 
 
 _SAID: Final[dict[str, str]] = {}
-"""The sessions that requests named, by path: a body is written once, and many sessions ask about one folder."""
+"""Session ids by path of a request: bodies never change, and many sessions search the same folder."""
 
 
 class BodyFolder:
-    """One such folder, as far as it was looked at: which of its files are of which session.
+    """A folder of bodies, with the session of each file.
 
-    The index says it for what it names; a request that it does not name says it itself (in `metadata`), an answer goes
-    with the request before it.
+    The index names it; a request that is not in the index names it itself (in `metadata`), and a response belongs to
+    the session of the request before it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -98,18 +95,17 @@ class BodyFolder:
         self._files: list[str] = []
 
     def changed(self) -> bool:
-        """Whether anything may have come since the last `files`."""
+        """True if files may have been added since the last `files`."""
         return not self._sure or self._seen != self._now()
 
     def sessions(self) -> list[str]:
-        """The ids of the sessions that the folder has bodies of, in order of their first body; "" for those that do
-        not say."""
+        """The ids of the sessions with bodies here, in order of their first body; "" for bodies without an id."""
         self._look()
         requests = [name for name in self._files if name.endswith(REQUEST)]
         return list(dict.fromkeys(self._session(name) for name in requests))
 
     def files(self, sessions: Iterable[str]) -> list[Path]:
-        """The bodies of the given sessions in the order in which they were written, the index first."""
+        """The bodies of the given sessions in the order of writing, the index first."""
         self._look()
         wanted = frozenset(sessions)
         found: list[Path] = []
@@ -129,7 +125,7 @@ class BodyFolder:
         self._seen = self._now()
         self._files = [name for _, name in sorted(_dated(self.path))]
         self._take_index()
-        # A file made within the clock's step after the listing would leave the folder's time as it is.
+        # A file created right after the listing would not change the folder's time.
         self._sure = is_settled(self._seen[0])
 
     def _now(self) -> tuple[int, FileStamp]:
@@ -161,13 +157,13 @@ class BodyFolder:
 
 
 def _dated(folder: Path) -> Iterator[tuple[int, str]]:
-    """The bodies in `folder` with the time at which each was last written."""
+    """Yield the modification time and name of each body in `folder`."""
     names = [entry.name for entry in entries_of(folder) if is_body(entry.name)]
     return ((time, name) for name in names if (time := time_of(f"{folder}/{name}")))
 
 
 def _session_in(path: Path) -> str:
-    """The session that the request in `path` names; "" where it names none or cannot be read."""
+    """The session named in the request at `path`; "" if there is none or the file cannot be read."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -186,7 +182,7 @@ FILE: Final = "claude_code_body"
 
 
 class BodySession(NamedTuple):
-    """A session as bodies tell it: the folder, the session's id, and its transcript, None where none is found."""
+    """A session in a folder of bodies: folder, id, and transcript (None if not found)."""
 
     folder: Path
     id: str
@@ -194,8 +190,10 @@ class BodySession(NamedTuple):
 
 
 def session_at(path: Path, env: Mapping[str, str] | None = None) -> BodySession | None:
-    """The session that `path` names: a folder of bodies or its index (the newest session there), or one of them as
-    ``FOLDER#SESSION``; None for any other path. Raises `NotFound`."""
+    """The session that `path` names; None if it is no folder of bodies.
+
+    `path` is a folder of bodies or its index (the newest session is taken), or ``FOLDER#SESSION``. Raises `NotFound`.
+    """
     folder, id_ = parted(path)
     if folder.name == INDEX:
         folder = folder.parent
@@ -212,8 +210,10 @@ def session_at(path: Path, env: Mapping[str, str] | None = None) -> BodySession 
 
 
 def transcript_of(session: str, folder: Path, env: Mapping[str, str] | None = None) -> Path | None:
-    """Claude Code's transcript of `session`: in the folder of its bodies, beside that folder, or where the client keeps
-    its own; None where it is in none of these."""
+    """Find Claude Code's transcript of `session`, or None.
+
+    Searched are the folder of bodies, its parent, and the client's own folders.
+    """
     if not session:
         return None
     name = f"{session}.jsonl"
@@ -231,8 +231,11 @@ def transcript_of(session: str, folder: Path, env: Mapping[str, str] | None = No
 
 
 def recordings_of(folder: Path, near: bool = True) -> list[Path]:
-    """The sessions that a folder has bodies of, the newest first; without those whose transcript lies there or beside
-    it, unless `near` is false: the transcript then stands for them."""
+    """List the sessions in a folder of bodies, newest first.
+
+    Sessions whose transcript is in the folder or its parent are left out, unless `near` is False: they are listed by
+    their transcript.
+    """
     there = BodyFolder(folder).sessions()
     places = (folder, folder.absolute().parent) if near else ()
     alone = [id_ for id_ in there if not any((place / f"{id_}.jsonl").is_file() for place in places)]
@@ -240,7 +243,7 @@ def recordings_of(folder: Path, near: bool = True) -> list[Path]:
 
 
 def stream_of(session: BodySession) -> Iterator[bytes]:
-    """All bodies of a session as one stream: its index, then a line for each file. Raises `Unreadable`."""
+    """Yield all bodies of a session as one stream: the index, then a line per file. Raises `Unreadable`."""
     paths = BodyFolder(session.folder).files([session.id])
     if not paths or paths[0].name != INDEX:
         yield json.dumps({FOLDER: len(paths)}).encode() + b"\n"
@@ -257,7 +260,7 @@ def stream_of(session: BodySession) -> Iterator[bytes]:
 
 
 def _own_lines(index: bytes, session: str) -> Iterator[bytes]:
-    """The lines of an index that are of `session`, or that cannot be read: the reader says so."""
+    """Yield the index lines of `session`, and unreadable lines, which the reader reports."""
     for line in index.splitlines():
         try:
             value = json.loads(line)

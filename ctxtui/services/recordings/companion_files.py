@@ -1,4 +1,4 @@
-"""Companion files of a recording (of its subagents, of its requests): where they appear, and when to look again."""
+"""Find companion files of a recording (subagents, request bodies), and check for new ones."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
 
 RECENT: Final = 60.0
-"""Seconds for which a companion file that grew is looked at as often as the main file."""
+"""Seconds after growth during which a companion file is checked as often as the main file."""
 
 _TELLING: Final = 16_384
-"""Bytes at the beginning of a file that tell whose it is."""
+"""Bytes at the start of a file that show its session."""
 
 
 class CompanionPart(Struct):
-    """A companion file (a subagent's) and the reader that takes it."""
+    """A companion file and its reader."""
 
     tail: Tail
     reader: Reader
@@ -31,29 +31,31 @@ class CompanionPart(Struct):
 
 
 class Folders(Struct):
-    """Where companion files would appear, and what they looked like when last listed. `kin` says of a file whether it
-    is a companion, where others have such names too."""
+    """The folders where companion files appear, with their state when last listed.
+
+    `kin` tells whether a matching file is a companion, for formats in which other files have such names too.
+    """
 
     patterns: tuple[str, ...]
     watched: tuple[str, ...]
     bodies: tuple[BodyFolder, ...] = ()
-    """Folders in which bodies of the session's requests may be."""
+    """Folders that may hold bodies of the session's requests."""
     times: tuple[int, ...] = ()
     sure: bool = False
     kin: Callable[[Path], bool] | None = None
 
     def changed(self) -> bool:
-        """Whether a companion may have come since the last `files`: nothing was made in the folders otherwise."""
+        """True if a companion may have been added since the last `files`."""
         return not self.sure or self._times() != self.times or any(one.changed() for one in self.bodies)
 
     def files(self, sessions: Collection[str] = ()) -> list[Path]:
-        """The companions that are there now; bodies are those of `sessions`, last and in the order of writing."""
+        """List the current companions; bodies of `sessions` come last, in the order of writing."""
         bodies = [path for folder in self.bodies for path in folder.files(sessions)] if sessions else []
         return [*self._matching(), *bodies]
 
     def _matching(self) -> list[Path]:
         self.times = self._times()
-        # A file made within the clock's step after the listing would leave the folder's time as it is.
+        # A file created right after the listing would not change the folder's time.
         self.sure = is_settled(max(self.times, default=0))
         found = sorted({Path(name) for pattern in self.patterns for name in glob.glob(pattern)})
         return found if self.kin is None else [path for path in found if self.kin(path)]
@@ -63,7 +65,7 @@ class Folders(Struct):
 
 
 def folders_of(path: Path, form: Format, bodies: Path | None = None) -> Folders:
-    """Where the companions of `path` would be; `bodies` is one more folder that bodies of its requests may be in."""
+    """The folders of companions of `path`; `bodies` is an additional folder of request bodies."""
     stem = glob.escape(path.stem)
     patterns = [form_pattern.replace("{stem}", stem) for form_pattern in form.companions]
     inner = {str(path.parent)} if patterns else set()
@@ -84,7 +86,7 @@ def folders_of(path: Path, form: Format, bodies: Path | None = None) -> Folders:
 
 
 class _Kinship:
-    """Which files belong to the session of `main`; each is asked once it has a beginning that tells."""
+    """Tells which files belong to the session of `main`, from their first bytes; answers are cached."""
 
     def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
         self._main, self._kin = main, kin
@@ -92,7 +94,7 @@ class _Kinship:
         self._judged: dict[Path, bool] = {}
 
     def holds(self, path: Path) -> bool:
-        """Whether the file `path` does; no for one that cannot be read."""
+        """True if the file `path` belongs to the session; False if it cannot be read."""
         known = self._judged.get(path)
         if known is not None:
             return known

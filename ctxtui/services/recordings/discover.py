@@ -1,6 +1,7 @@
-"""Finding recorded sessions by names and file times alone: no file is opened, thousands take milliseconds.
+"""Find recorded sessions by file names and times only: thousands take milliseconds.
 
-Of a database its list of sessions is read. Where a session ran is asked later where only its file tells.
+No file is opened, except databases, whose list of sessions is read. If only a file's content tells where a session ran,
+that is read later, by `placed`.
 """
 
 from __future__ import annotations
@@ -26,24 +27,23 @@ HERE: Final = "here"
 ELSEWHERE: Final = "elsewhere"
 SAMPLES: Final = "samples"
 ATTACHED: Final = "attached"
-"""The source of what ctxtui recorded of other programs."""
+"""The source of recordings that ctxtui made of other programs."""
 
 _DEPTH: Final = 4
-"""Folders that ``**`` stands for: Codex has one for year, month and day."""
+"""Folder levels that ``**`` matches; Codex has three: year, month, day."""
 _LONGEST: Final = 4096
-"""Characters of a directory's name at most."""
+"""Characters of a directory's name."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _USUAL: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl")
-"""How most names end: told apart first, because it takes a third of the time."""
+"""The suffix of most names, tried first because it takes a third of the time."""
 
 
 class FoundRecording(NamedTuple):
-    """A recording as its name and file status tell it, or as its database does.
+    """A recording, described by its file's name and status, or by its database.
 
-    `file` is its path (``DATABASE#ID`` in a database). `id` is what `ctxtui show` accepts: the session's uuid where the
-    name holds one, else the file's stem. `group` is ``here`` (this directory,
-    its repository, its worktrees), ``elsewhere`` or ``samples``. `mtime` in Unix seconds, `size` in bytes (of a session
-    in a database: its messages).
+    `file` is its path (``DATABASE#ID`` in a database). `id` is accepted by `ctxtui show`: the session's uuid if the
+    name has one, else the file's stem. `group` is ``here`` (this directory, its repository, its worktrees),
+    ``elsewhere`` or ``samples``. `mtime` is in Unix seconds, `size` in bytes (in a database: the number of messages).
     """
 
     file: str
@@ -53,21 +53,23 @@ class FoundRecording(NamedTuple):
     mtime: float
     group: str = ELSEWHERE
     cwd: str = ""
-    """Where the session ran; "" where only the file's content says it."""
+    """The directory the session ran in; "" if only the file's content tells."""
     folder: str = ""
-    """The name of its project's folder, where the client has one for each project."""
+    """The name of its project's folder, for clients with a folder per project."""
     title: str = ""
     version: str = ""
-    """Title and client's version, where a database tells them."""
+    """Title and client version, from databases."""
 
     @property
     def path(self) -> Path:
-        """What `load` opens."""
+        """The path to pass to `load`."""
         return Path(self.file)
 
     def live(self, now: float, seconds: float) -> bool:
-        """Whether the session was written to within the last `seconds`. One that waits for its user is not: whether its
-        client runs is for `owners` to say."""
+        """True if the session was written to within the last `seconds`.
+
+        A session that waits for its user is not; whether its client runs is told by `find_owned`.
+        """
         return self.group != SAMPLES and now - self.mtime <= seconds
 
 
@@ -80,9 +82,9 @@ def find(
     samples: tuple[Path, ...] = (),
     clients: Mapping[str, bool] | None = None,
 ) -> list[FoundRecording]:
-    """Every recording of the clients we know, and `samples`, newest first. `clients` switches some off (the setting).
+    """Find all recordings of known clients, and `samples`, newest first.
 
-    A folder that is absent or may not be read is passed over; so is a file that vanishes meanwhile.
+    `clients` is the setting that disables some. Unreadable folders and vanished files are skipped.
     """
     env = os.environ if env is None else env
     around, wanted = related(cwd, env), switched_on(clients or {})
@@ -97,14 +99,14 @@ def find(
 
 
 def _places(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    """The recordings at the places of `client`, each once."""
+    """Yield the recordings at the places of `client`, each once."""
     before: set[str] = set()
     for place in dict.fromkeys(client.places(env)):
         there = (_databases if place.database else _files)(client, place, around)
         if not client.copies:
             yield from there
             continue
-        # Two with the same id in one place are no copies of each other: both are listed.
+        # Two with the same id in one place are not copies of each other: both are listed.
         new = [one for one in there if one.id not in before]
         before.update(one.id for one in new)
         yield from new
@@ -112,7 +114,7 @@ def _places(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...
 
 def _files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...]) -> Iterator[FoundRecording]:
     source, segments = client.source, place.pattern.split("/")
-    # A file of a fixed name is called by the folder at the last wildcard.
+    # A file with a fixed name gets the id of the folder at the last wildcard.
     above = next((n for n, segment in enumerate(reversed(segments)) if "*" in segment), 1)
     for entries, folder in _matches(str(place.root), segments, place.but):
         if not client.by_project:
@@ -131,8 +133,7 @@ def _files(client: KnownClient, place: RecordingPlace, around: tuple[Path, ...])
 
 
 def _ran_at(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that the project's `folder` at `path` stands for; "" where that is none of `around`, or is not
-    told."""
+    """The directory that a project's `folder` stands for; "" if it is not in `around` or not recorded."""
     if not folder:
         return ""
     if client.told_in:
@@ -140,13 +141,13 @@ def _ran_at(client: KnownClient, folder: str, path: str, around: tuple[Path, ...
             with open(os.path.join(path, client.told_in), encoding="utf-8", errors="replace") as file:
                 return file.readline(_LONGEST).strip()
         except OSError:
-            pass  # an older version has no such file
+            pass  # older versions have no such file
     fits = (place for place in around if client.named_for(folder, place) or client.worktree_of(folder, place))
     return str(next(fits, ""))
 
 
 def is_inside(cwd: str, around: Iterable[Path]) -> bool:
-    """Whether `cwd` is one of the directories `around` or below one."""
+    """True if `cwd` is one of the directories `around` or below one."""
     return any(cwd == place or cwd.startswith(place.rstrip("/") + "/") for place in map(str, around))
 
 
@@ -156,7 +157,7 @@ _NONE: Final = ("", "")
 def _matches(
     root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NONE, depth: int = _DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """The entries below `root` at `segments`, folder by folder, with name and path of the one at the first wildcard."""
+    """Yield the entries below `root` that match `segments`, with name and path of the first wildcard's folder."""
     head, *rest = segments
     if head == "**":
         entries, fits = entries_of(root), _pattern(rest[0])
@@ -193,8 +194,10 @@ def _databases(client: KnownClient, place: RecordingPlace, around: tuple[Path, .
 
 
 def in_database(database: str, source: str, around: Iterable[Path] = ()) -> Iterator[FoundRecording]:
-    """The sessions in the file `database`, newest first; where SQLite cannot read it the file itself, so that whoever
-    opens it is told why."""
+    """Yield the sessions in the file `database`, newest first.
+
+    If SQLite cannot read it, the file itself is yielded, so that opening it reports the error.
+    """
     try:
         listed = _listed(database, *_stamps(database))
     except OSError:
@@ -209,7 +212,7 @@ def in_database(database: str, source: str, around: Iterable[Path] = ()) -> Iter
 
 
 def _stamps(database: str) -> tuple[float, ...]:
-    """What changes with a database or its write-ahead log. Raises `OSError` where there is no database."""
+    """Values that change with a database or its write-ahead log. Raises `OSError` if there is no database."""
     status = os.stat(database)
     try:
         log = os.stat(database + "-wal")
@@ -220,7 +223,7 @@ def _stamps(database: str) -> tuple[float, ...]:
 
 @lru_cache(16)
 def _listed(database: str, *stamps: float) -> tuple[FoundRecording, ...]:
-    # Imported here: SQLite is not needed where no client has a database.
+    # Imported here: SQLite is needed only for clients with a database.
     from ctxtui.services.recordings.databases.sessions import roots
 
     path = Path(database)
@@ -255,7 +258,7 @@ def _beside(
 
 
 def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Mapping[str, bool]) -> set[str]:
-    """The folders and databases that change when a recording comes or goes; samples do neither."""
+    """The folders and databases to watch for new or deleted recordings; samples never change."""
     around = {os.path.dirname(one.file) for one in found if one.group != SAMPLES}
     for folder in list(around):
         for _ in range(_DEPTH - 1):
@@ -272,7 +275,7 @@ def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Ma
 
 
 def seen_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
-    """The recording at `path`; None where there is no file."""
+    """The recording at `path`; None if there is no file."""
     file, session = parted(path)
     if session and not file.is_dir():
         there = in_database(str(file), "")
@@ -285,7 +288,7 @@ def seen_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
 
 
 def id_of(name: str) -> str:
-    """The id in a recording's file name: its last uuid, else the name without endings."""
+    """The id in a recording's file name: its last uuid, else the name without suffixes."""
     usual = name[-42:]
     if _USUAL.fullmatch(usual):
         return usual[:36]
@@ -298,7 +301,7 @@ def id_of(name: str) -> str:
 
 
 def own_transcripts(found: Iterable[FoundRecording]) -> dict[str, str]:
-    """Attached recording -> the one transcript of a client that has the same id, by their files."""
+    """Map each attached recording to the only client transcript with the same id, by file."""
     attached: dict[str, str] = {}
     others: dict[str, list[str]] = {}
     for one in found:
@@ -317,11 +320,11 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
 
 
 _LARGEST: Final = 16_000_000
-"""Bytes of a client's file of projects that is still read."""
+"""A larger file of projects is not read."""
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The directories in the clients' own files of projects, and those that sessions `ran` in ("" is none)."""
+    """The directories listed in clients' project files, and those in `ran`, where sessions ran."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:
@@ -339,7 +342,7 @@ def _projects(file: Path) -> tuple[str, ...]:
 
 @lru_cache(16)
 def _read(file: str, size: int, mtime_ns: int) -> tuple[str, ...]:
-    """The keys of a file's table ``projects``; a file that is damaged has none: it is its client's to say so."""
+    """The keys of a file's ``projects`` table; none if the file is damaged."""
     try:
         with open(file, "rb") as opened:
             data = opened.read()
@@ -360,7 +363,7 @@ def _keys(data: bytes, file: str) -> Iterator[str]:
 
 
 _HEADS: Final = (1 << 13, 1 << 16)
-"""Bytes that are read; the second only where the first name no directory."""
+"""Bytes to read; the second only if the first contain no directory."""
 _CWD: Final = rb'"(?:cwd|directory|workspaceDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
 
 
@@ -387,10 +390,10 @@ def _cwd(head: bytes) -> str:
 
 
 def placed(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """`found` in the same order without parts of others; those whose folder tells nothing with their directory and, in
-    or below one of `around`, as ``here``.
+    """Yield `found` in the same order with directories read from their files, without parts of others.
 
-    The heads of these are read when they are asked for: take no more than needed.
+    Recordings in or below one of `around` get the group ``here``. Each file's head is read when it is reached, so take
+    no more than needed.
     """
     places = tuple(around)
     for one in found:

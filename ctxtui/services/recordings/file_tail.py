@@ -1,4 +1,4 @@
-"""One file that may grow: its appended bytes, and whether it still is the file it was. Only ever opened to read."""
+"""Read the appended bytes of a file that may grow, and detect rewrites. Files are only read."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Final
 from ctxtui.core.errors import NotFound, Unreadable
 
 SLICE: Final = 1 << 18
-"""Bytes read at once: what is read, cut into lines and parsed stays in a processor's own cache meanwhile."""
+"""Bytes read at once: few enough to stay in the processor's cache while they are parsed."""
 
 _PROBE: Final = 64
 _TICK_NS: Final = 50_000_000
-"""File times move in steps of up to a few milliseconds: two writes within one step leave one time."""
+"""File times have a resolution of up to some milliseconds: two quick writes may get the same time."""
 
 
 class FileChange(Enum):
-    """What became of a file since it was last read."""
+    """The change of a file since it was last read."""
 
     NONE = "none"
     GREW = "grew"
@@ -31,11 +31,10 @@ class FileChange(Enum):
 
 
 class Tail:
-    """Reads a file from its beginning and then only what is appended.
+    """Reads a file from its beginning, then only appended bytes.
 
-    `offset` is the number of bytes read so far, `bytes_read` the same over the file's whole life. To see that the
-    earlier bytes are still there it reads some again: 64 bytes at the start, before the offset, and at each power of
-    two between.
+    `offset` is the number of bytes read, `bytes_read` the same over the file's whole life. To detect a rewrite it reads
+    some bytes again: 64 at the start, before the offset, and at each power of two in between.
     """
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +49,7 @@ class Tail:
         self._last = b""
 
     def look(self) -> FileChange:
-        """What became of the file, from its status and, where that changed, from the probes."""
+        """The change of the file: by its status, then by the probes."""
         try:
             now = os.stat(self._name)
         except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +62,7 @@ class Tail:
         if same_size and now.st_mtime_ns == self._mtime_ns and self._settled:
             return FileChange.NONE
         if same_size and now.st_mtime_ns != self._mtime_ns:
-            # As long as before, but written to: the probes might miss a change in the middle.
+            # The size is the same, but the file was written to: the probes might miss the change.
             return FileChange.REWRITTEN
         return self._verified(FileChange.NONE if same_size else FileChange.GREW)
 
@@ -76,10 +75,7 @@ class Tail:
         return change
 
     def slices(self) -> Iterator[bytes]:
-        """What was appended since the last reading, in pieces of at most `SLICE` bytes.
-
-        Raises `NotFound` or `Unreadable`.
-        """
+        """Yield the bytes appended since the last read, at most `SLICE` at once. Raises `NotFound`, `Unreadable`."""
         with _opened(self.path) as fd:
             now = os.fstat(fd)
             self._id = (now.st_dev, now.st_ino)
@@ -129,7 +125,7 @@ def _read(fd: int, path: Path) -> bytes:
 
 
 def unreadable(path: Path, error: OSError) -> NotFound | Unreadable:
-    """`error` as what a person can act on."""
+    """Convert `error` to one that tells the user what to do."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return NotFound(f"no such file: {path}", way_out="`ctxtui sessions` lists what can be opened")
     if isinstance(error, PermissionError):
@@ -138,18 +134,18 @@ def unreadable(path: Path, error: OSError) -> NotFound | Unreadable:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether `path` is a pipe or device, which can be read once and has no size."""
+    """True if `path` is a pipe or device, which can be read once and has no size."""
     mode = os.stat(path).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 FileStamp = tuple[int, int, int]
 GONE: Final[FileStamp] = (0, 0, 0)
-"""The stamp of a file that is not there."""
+"""The stamp of a missing file."""
 
 
 def stamp_of(path: Path) -> FileStamp:
-    """What tells one state of a file from another."""
+    """A value that changes with the file."""
     try:
         now = os.stat(path)
     except OSError:
@@ -158,7 +154,7 @@ def stamp_of(path: Path) -> FileStamp:
 
 
 def time_of(folder: str) -> int:
-    """When a folder last changed, in nanoseconds; 0 where it is not there."""
+    """The modification time of a folder in nanoseconds; 0 if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -166,12 +162,12 @@ def time_of(folder: str) -> int:
 
 
 def is_settled(time_ns: int) -> bool:
-    """Whether what comes now gives another time than `time_ns`."""
+    """True if a change now would get a time other than `time_ns`."""
     return time.time_ns() - time_ns > _TICK_NS
 
 
 def beginning(path: Path, size: int) -> bytes:
-    """The first `size` bytes of a file; nothing where it cannot be read."""
+    """Read the first `size` bytes of a file; nothing if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(size)
@@ -180,7 +176,7 @@ def beginning(path: Path, size: int) -> bytes:
 
 
 def entries_of(folder: str | Path) -> list[os.DirEntry[str]]:
-    """What is in a folder; nothing where it may not be listed."""
+    """List a folder; empty if it cannot be listed."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -189,7 +185,7 @@ def entries_of(folder: str | Path) -> list[os.DirEntry[str]]:
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether `entry` is an ordinary file: a link that leads round in a circle is none, nor is a pipe."""
+    """True if `entry` is a regular file, not a pipe or a cyclic link."""
     try:
         return entry.is_file()
     except OSError:

@@ -1,4 +1,4 @@
-"""Recordings in a folder that the user named, found by content."""
+"""Find recordings in a folder that the user named, by their content."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.registry import Format
 
 _HEADS: Final = 400
-"""Files that are looked into at most: the likeliest names first, then the newest."""
+"""Files to open: those with likely names first, then the newest."""
 _DEPTH: Final = 6
 _PASSED_OVER: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
 def recordings_in(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
-    """The recordings in `folder` or below, chosen by content, newest first; else those of sessions that ran in it, of
-    the clients that the setting `clients` does not switch off.
+    """Find the recordings in `folder` or below by content, newest first; else the sessions that ran in it.
 
-    Of a database, the sessions that it holds. Raises `NotFound` for a folder without any, `Unreadable` where it may not
-    be listed.
+    The latter are those of clients that the setting `clients` does not disable. For a database, its sessions are
+    listed. Raises `NotFound` if there are none, `Unreadable` if the folder cannot be listed.
     """
     if is_database(folder):
         return [address_of(folder, one.id) for one in roots(folder)] or [folder]
@@ -50,8 +49,10 @@ def recordings_in(folder: Path, clients: Mapping[str, bool] | None = None) -> li
 
 
 def expanded(names: Iterable[str], clients: Mapping[str, bool] | None = None) -> list[str]:
-    """`names` with every recording in a folder or database, by name, instead of it. Takes and raises what
-    `recordings_in` does."""
+    """Replace each folder or database in `names` by its recordings, sorted by name.
+
+    Takes and raises what `recordings_in` does.
+    """
     found: list[str] = []
     for name in names:
         path = Path(name).expanduser()
@@ -83,16 +84,16 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _walk(folder: str, depth: int) -> Iterator[str]:
-    """The files in `folder` and below; a folder that is one recording stands for its files."""
+    """Yield the files in `folder` and below; a folder that is one recording is yielded instead of its files."""
     listed = entries_of(folder)
     bodies = holds_bodies([entry.name for entry in listed])
     if bodies:
-        # The folder stands for its bodies; what else lies in it is listed as usual.
+        # The folder is listed instead of its bodies; its other files are listed as usual.
         yield folder
         listed = [entry for entry in listed if entry.name != INDEX and not is_body(entry.name)]
     names = [entry.name for entry in listed if is_file(entry)]
     if is_job(names) and WHOLE in names:
-        # Everything that the other files tell is in it.
+        # It contains everything that the other files do.
         yield os.path.join(folder, WHOLE)
         return
     if is_gathered(os.path.basename(os.path.abspath(folder)), names):
@@ -109,7 +110,7 @@ def _walk(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings(path: Path) -> list[tuple[Path, Format | None]]:
-    """What can be opened of the file or folder `path`: itself with its format, or the sessions of a database."""
+    """The recordings in `path` with their formats: itself, or the sessions of a database."""
     try:
         if is_database(path):
             return [(address_of(path, one.id), None) for one in roots(path)]
@@ -135,8 +136,10 @@ def _form(path: Path) -> Format | None:
 
 
 def _without_companions(found: list[tuple[Path, Format | None]]) -> list[Path]:
-    """`found` less the files that are read with another one: what they tell would count twice. Of two that are read
-    with each other the one whose format's name comes first stays."""
+    """Leave out files that are read with another one, which would count twice.
+
+    Of two that are each other's companions, the one whose format's name comes first is kept.
+    """
     beside: set[Path] = set()
     for path, form in sorted(found, key=lambda one: one[1].name if one[1] else ""):
         if form is not None and form.companions and path not in beside and path.is_file():

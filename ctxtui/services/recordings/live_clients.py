@@ -1,5 +1,7 @@
-"""Which recordings a running client owns, where the system tells (Linux): a session that waits for its user is written
-to by nobody for hours, and is not over."""
+"""Find recordings that a running client owns, from ``/proc`` (Linux only).
+
+A session that waits for its user is not written to for hours, and is still live.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,17 @@ from ctxtui.services.recordings.discover import FoundRecording, seen_at
 
 PROC: Final = Path("/proc")
 _KEPT: Final = 5
-"""Seconds for which a look at the processes is good."""
+"""Seconds for which the list of processes is cached."""
 _RECORDINGS: Final = (".jsonl", ".json", ".md")
 _STARTED: Final = 19
-"""Field of ``/proc/PID/stat`` behind the name that holds the start, in ticks since the machine's (proc(5), 22)."""
+"""Index after the name in ``/proc/PID/stat`` of the start, in ticks since boot (proc(5), field 22)."""
 
 _BY_COMMAND: Final = {command: client for client in reversed(CLIENTS) for command in client.commands}
 _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in client.packages]
 
 
 class Client(Struct, frozen=True):
-    """A running client: the directory that it runs in, when it began (Unix seconds), the files it holds open, which
-    client it is (None: any)."""
+    """A running client: its directory, start (Unix seconds), open files, and which client it is (None: any)."""
 
     cwd: str
     since: float
@@ -37,7 +38,7 @@ class Client(Struct, frozen=True):
 
 
 def clients(proc: Path = PROC) -> tuple[Client, ...]:
-    """The clients that run now and may be looked into; none where the system does not tell."""
+    """List the running clients; empty if the system does not tell."""
     return _clients(proc, int(time.monotonic() // _KEPT))
 
 
@@ -53,7 +54,7 @@ def _clients(proc: Path, _when: int) -> tuple[Client, ...]:
 
 def _client(proc: Path, number: str, born: float) -> Iterator[Client]:
     try:
-        # A machine has hundreds of processes and a few clients: no more than this is done for the others.
+        # A machine has hundreds of processes and few clients: for the others only this file is read.
         with open(f"{proc}/{number}/cmdline", "rb", buffering=0) as file:
             words = file.read().split(b"\0", 2)[:2]
         known = _known(words)
@@ -66,11 +67,11 @@ def _client(proc: Path, number: str, born: float) -> Iterator[Client]:
         held = frozenset(name for link in links if (name := _target(link)).endswith(_RECORDINGS))
         yield Client(os.readlink(process / "cwd"), since, held, known)
     except (OSError, ValueError, IndexError):
-        return  # ended meanwhile, or somebody else's
+        return  # ended meanwhile, or another user's
 
 
 def _known(words: Sequence[bytes]) -> KnownClient | None:
-    """The client whose program or package the first words of a command line name."""
+    """The client whose program or package is named in the first words of a command line."""
     spelled = [os.fsdecode(word) for word in words]
     found = [_BY_COMMAND[name] for word in spelled if (name := word.rpartition("/")[2]) in _BY_COMMAND]
     found += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled)]
@@ -85,12 +86,15 @@ def _target(link: Path) -> str:
 
 
 def owned(found: Iterable[FoundRecording], running: Sequence[Client]) -> frozenset[str]:
-    """The files of those of `found` (newest first) that a running client owns: it holds the file open, or none of its
-    own, and the file is the newest of the client's in the directory that it runs in and was written since it began."""
+    """The files of `found` (newest first) that a running client owns.
+
+    A client owns the files it holds open; if there are none, the newest recording of its kind in its directory that was
+    written since it started.
+    """
     there = list(found) if running else []
     held = {name for client in running for name in client.files}
     mine = {one.file for one in there if one.file in held}
-    # The client that began last before the write comes first: each has one session.
+    # The client that started last before the write comes first: each has one session.
     idle = [client for client in running if not client.files & mine]
     idle.sort(key=lambda client: -client.since)
     at: dict[tuple[str, str, str], list[Client]] = {}
@@ -106,19 +110,19 @@ def owned(found: Iterable[FoundRecording], running: Sequence[Client]) -> frozens
 
 
 def _runs_there(client: Client, one: FoundRecording) -> bool:
-    """Whether `one` is a recording of this client's program in the directory that it runs in."""
+    """True if `one` is a recording of this client's program in its directory."""
     if client.known is not None and one.source and client.known.source != one.source:
         return False
     known = [client.known] if client.known is not None else CLIENTS
     cwd = Path(client.cwd)
     if one.folder and any(each.named_for(one.folder, cwd) for each in known):
         return True
-    # Sessions of a worktree are counted to the repository, but run elsewhere.
+    # Sessions of a worktree are listed with the repository, but run elsewhere.
     return one.cwd == client.cwd and not any(each.worktree_of(one.folder, cwd) for each in known)
 
 
 def is_owned(path: Path, running: Sequence[Client]) -> bool:
-    """Whether a running client owns the recording `path`; see `owned`."""
+    """True if a running client owns the recording `path`; see `find_owned`."""
     if not running:
         return False
     path = path.absolute()

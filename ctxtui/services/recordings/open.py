@@ -1,4 +1,4 @@
-"""Opening a recording: a file with its companions, a pipe, standard input."""
+"""Open a recording: a file with its companions, a pipe, or standard input."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ _ARCHIVE: Final = b"PK\x03\x04"
 
 
 def opening(path: Path, *, usage: bool = False, own: str | None = None) -> tuple[Loaded, Iterator[RecordingNews]]:
-    """An open recording with nothing read yet, and its first reading: take each `RecordingNews` as it comes.
+    """Open a recording without reading it; returns it with its first reading, `RecordingNews` to be taken.
 
-    What ctxtui recorded of a program is opened together with the program's own transcript of the session, whichever of
-    the two `path` is: `own` is where that transcript is known to be ("": the recording alone; None: it is looked for).
-
-    For a screen that shows the first blocks of a large file while the rest is read. Of a database that holds several
-    sessions the newest is read, or the one that `path` names (``DATABASE#ID``); so of a folder of Claude Code's bodies,
-    with the session's transcript where that is found. `usage` as for `begin`.
+    For a screen that shows the first blocks of a large file while the rest is read. What ctxtui recorded of a program
+    is joined with the program's own transcript, whichever of the two `path` is; `own` is the transcript's path if known
+    ("": do not join; None: look for it). Of a database with several sessions the newest is read, or the one that `path`
+    names (``DATABASE#ID``); likewise of a folder of Claude Code's bodies. `usage` as for `begin`.
 
     Raises `NotFound`, `Unreadable`, `NoContext`.
     """
@@ -50,8 +48,11 @@ def opening(path: Path, *, usage: bool = False, own: str | None = None) -> tuple
 
 
 class _Source(NamedTuple):
-    """A recording that is no plain file: its `path` (None: a pipe), the `name` by which its format is told, its bytes,
-    and the `files` of which one has changed where it says something else: it is then read anew as a whole."""
+    """A recording that is not a plain file.
+
+    `path` is None for a pipe, `name` is used to detect the format. It is read again as a whole when one of `files`
+    changed.
+    """
 
     path: Path | None
     name: str
@@ -63,7 +64,7 @@ class _Source(NamedTuple):
 
 
 def _source_of(path: Path) -> _Source | None:
-    """What `path` names where that is no plain file, nor a session of bodies that has a transcript."""
+    """The source of `path`; None for a plain file or a session of bodies that has a transcript."""
     database, session = parted(path)
     written = session_at(path)
     if _is_stream(database):
@@ -79,7 +80,7 @@ def _source_of(path: Path) -> _Source | None:
         return _Source(path, database.name, pieces, (database, log))
     if gathered(path) is not None:
         return _Source(path, path.name, lambda: gathered(path) or iter(()))
-    # An archive does not only grow: its directory is overwritten by what comes and written again behind it.
+    # A ZIP archive does not only grow: new members overwrite its directory, which is written again after them.
     return (
         _Source(path, path.name, lambda: Tail(path).slices(), (path,))
         if beginning(path, len(_ARCHIVE)) == _ARCHIVE
@@ -107,28 +108,25 @@ def _together(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[Recordin
 
 
 def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str | None = None) -> Loaded:
-    """The recording in the file `path`, read to its end; `progress` is told the bytes read so far; `own` as for
-    `opening`.
+    """Read the recording in the file `path` to its end.
 
-    Raises `NotFound`, `Unreadable` and, for a file in which no model context is found, `NoContext`.
+    `progress` gets the bytes read so far; `own` as for `opening`. Raises `NotFound`, `Unreadable`, and `NoContext` if
+    the file holds no model context.
     """
     loaded, news = opening(path, own=own)
     return finished(loaded, news, progress)
 
 
 def load_usage(path: Path, *, own: str | None = None) -> Loaded:
-    """The recording in the file `path` as far as it takes to know what its calls used: their contexts may be left out.
-
-    Raises as `load` does.
-    """
+    """Read the usage of the calls in the file `path`; contexts may be left out. Raises what `load` raises."""
     try:
         return finished(*opening(path, usage=True, own=own))
     except (NeedsContexts, NoContext, UnicodeError):
-        return load(path, own=own)  # a file without any call has a context all the same, or says why not
+        return load(path, own=own)  # a file without calls may hold context; else this raises the reason
 
 
 def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
-    """`loaded` with its whole first reading taken. Raises `NoContext` where that brought no context."""
+    """Take the whole first reading and return `loaded`. Raises `NoContext` if there is no context."""
     for some in news:
         loaded.take(some)
         if progress is not None:
@@ -138,8 +136,10 @@ def finished(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[
 
 
 def content(path: Path) -> bytes:
-    """The recording `path` as its reader takes it: the bytes of a file, the rows of one session of a database, several
-    files as one stream. Raises `Unreadable`."""
+    """The bytes of the recording `path` as its reader gets them. Raises `Unreadable`.
+
+    For a database the rows of one session, for several files one stream.
+    """
     source = _source_of(path)
     if source is not None:
         return b"".join(source.pieces())
@@ -151,7 +151,7 @@ def content(path: Path) -> bytes:
 
 
 def holds_context(path: Path) -> bool:
-    """Whether the file `path` says anything to a model; read only as far as it takes to know."""
+    """True if the file `path` holds model context; reads only as much as needed."""
     try:
         loaded, news = opening(path)
         for some in news:
@@ -164,8 +164,10 @@ def holds_context(path: Path) -> bool:
 
 
 def newest_here(found: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
-    """The first of `found` (newest first) that ran in one of the directories `around` and holds a context; where none
-    does, the first that ran there: opening it says what it is instead."""
+    """The first of `found` (newest first) that ran in a directory of `around` and holds a context.
+
+    If none holds a context, the first that ran there: opening it reports what it is instead.
+    """
     bare: FoundRecording | None = None
     for one in placed(found, around):
         if one.group == HERE:
@@ -176,7 +178,7 @@ def newest_here(found: Iterable[FoundRecording], around: Iterable[Path]) -> Foun
 
 
 def load_stream(stream: BinaryIO | None = None, name: str = "standard input") -> Loaded:
-    """The recording that `stream` (standard input by default) holds. Raises `NoContext`."""
+    """Read the recording from `stream` (standard input by default). Raises `NoContext`."""
     source = sys.stdin.buffer if stream is None else stream
     reading, chunks = begin(name, iter(lambda: source.read(SLICE), b""))
     return finished(Loaded(reading.session, name, None, reading), map(RecordingNews, chunks))

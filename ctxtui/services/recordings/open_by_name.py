@@ -1,4 +1,4 @@
-"""What the user named: a path, a folder, ``-``, or the id of a session; found and opened."""
+"""Find and open what the user named: a path, a folder, ``-``, or a session id."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ T = TypeVar("T")
 
 STREAM: Final = "-"
 LAST: Final = "last"
-"""Stands for the newest session of the current directory, as in ``ctxtui show last``."""
+"""Names the newest session of the current directory, as in ``ctxtui show last``."""
 SHORTEST_PREFIX: Final = 4
-"""Characters of an id that are enough to name it, where they fit only one."""
+"""Characters of an id that suffice if they match only one."""
 
 _LISTED: Final = 8
 
 
 class Named(Struct, frozen=True):
-    """What a name stands for: the main file in `path`, the store's id in `stored`, or standard input (neither).
+    """The target of a name: a main file in `path`, a stored session's id in `stored`, or standard input (neither).
 
     `others` are further recordings in the folder or database that was named, newest first.
     """
@@ -47,7 +47,7 @@ class Named(Struct, frozen=True):
 
 
 class Newest(Struct, frozen=True):
-    """The newest session of a directory: its id, its client's name, and what opens it."""
+    """The newest session of a directory: its id, its client's name, and its location."""
 
     id: str
     source: str
@@ -55,16 +55,16 @@ class Newest(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What `locate` takes for it."""
+        """A name that `locate` finds it by."""
         return self.named.stored or str(self.named.path)
 
 
 def locate(name: str, cwd: Path, settings: Settings) -> Named:
-    """What `name` stands for: ``-``, a file, a folder, a session in a database (``DATABASE#ID``, also the beginning of
-    the id or its title), ``last`` (the newest session of the directory `cwd`), or an id (whole, or its first
-    characters).
+    """Find what `name` names.
 
-    Raises `NotFound`, `Several`, `NoContext`, `Unreadable`, and what is wrong with ctxtui's own database.
+    It is ``-``, a file, a folder, a session in a database (``DATABASE#ID``, also the start of the id, or its title),
+    ``last`` (the newest session of the directory `cwd`), or an id or its first characters. Raises `NotFound`,
+    `Several`, `NoContext`, `Unreadable`, and errors of ctxtui's own database.
     """
     if name == STREAM:
         return Named()
@@ -86,8 +86,11 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
 
 def last_here(cwd: Path, settings: Settings) -> Newest:
-    """The newest session that ran in the directory `cwd`, or in the repository around it: a recording, or one that only
-    the database holds, as a chat. Raises `NotFound`; where no recording is there, what is wrong with the database."""
+    """The newest session that ran in the directory `cwd` or its repository.
+
+    It is a recording, or a session stored only in the database, such as a chat. Raises `NotFound`; if there is no
+    recording, also errors of the database.
+    """
     around = related(cwd, os.environ)
     found = find(cwd, samples=sample_paths(), clients=settings.clients)
     here = newest_here(found, around)
@@ -96,7 +99,7 @@ def last_here(cwd: Path, settings: Settings) -> Newest:
     except CtxtuiError:
         if here is None:
             raise
-        kept = None  # whoever opens the recording asks the database again, and says what is wrong with it
+        kept = None  # opening the recording queries the database again and reports the error
     if kept is not None and (here is None or (kept.when > here.mtime and not kept.silent)):
         return Newest(kept.id, kept.source, Named(stored=kept.id))
     if here is None:
@@ -105,14 +108,14 @@ def last_here(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredPlace | None:
-    """The newest session in the database that ran in one of the directories `around`, and is none of `files`."""
+    """The newest stored session that ran in a directory of `around`, unless it is of one of `files`."""
     places = tuple(around)
     there = _asked(settings, places_in)
     return next((one for one in there if is_inside(one.cwd, places) and one.file not in files), None)
 
 
 def _in_database(path: Path) -> Named:
-    """The file `path`; of a database the sessions that it holds, the newest first."""
+    """The file `path`, or the sessions of a database, newest first."""
     first, *others = [address_of(path, one.id) for one in roots(path)] or [path]
     return Named(first, others=tuple(others))
 
@@ -142,14 +145,14 @@ def _several(name: str, found: list[FoundRecording], kept: list[str]) -> Several
 
 
 def _asked(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
-    """What the database answers; nothing where there is none."""
+    """Query the database; empty if there is none."""
     path = database(settings.data_dir)
     if not path.exists():
         return []
     try:
         return question(path)
     except CtxtuiError:
-        # Of an older version, which is brought up to date; else what is wrong with it is told.
+        # The database may be of an older version: opening it migrates it, or raises the error.
         from ctxtui.store.store import Store
 
         with Store.open(path):
@@ -157,7 +160,7 @@ def _asked(settings: Settings, question: Callable[[Path], list[T]]) -> list[T]:
 
 
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
-    """What `named` stands for, read to its end; in a folder the newest recording that holds a context.
+    """Read the located session to its end; of a folder the newest recording that holds a context.
 
     Raises what `load` raises.
     """
@@ -171,8 +174,10 @@ def open_named(named: Named, settings: Settings, progress: Callable[[int], None]
 
 
 def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[RecordingNews]]:
-    """As `open_named`, with a file's first reading still to be taken, slice by slice (see `opening`), and a stored
-    session to be followed."""
+    """Like `open_named`, with a file's first reading still to be taken (see `opening`).
+
+    A stored session is returned open for following.
+    """
     if named.stored:
         # Imported here: most runs name a file.
         from ctxtui.services.recordings.stored_session import StoredSession
@@ -185,7 +190,7 @@ def opening_named(named: Named, settings: Settings) -> tuple[Loaded, Iterable[Re
 
 
 def _first(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
-    """The first of `paths` that holds a context. Raises what the first of them raised where none does."""
+    """The first of `paths` that holds a context. Raises the first error if none does."""
     first: CtxtuiError | None = None
     for path in paths:
         try:

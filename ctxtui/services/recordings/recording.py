@@ -1,4 +1,4 @@
-"""An open recording: what it says so far, and reading on as it grows. Files are only ever opened to read."""
+"""An open recording: its session so far, and reading on as it grows. Files are only read."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from ctxtui.services.recordings.first_reading import FirstReading, begin_file, n
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 _PAUSE: Final = 5.0
-"""Times as long as reading a source anew took, nobody looks at it again."""
+"""The pause before reading a source again, as a multiple of the reading time."""
 _ALL_EVERY: Final = 1.0
-"""Seconds between looks at companion files that have long been silent."""
+"""Seconds between checks of companion files that have not grown for long."""
 
 
 @dataclass(slots=True)
 class ReadAnew:
-    """A source that is read anew as a whole when one of `files` has changed: what a client does to a database tells no
-    reader where to go on."""
+    """A source that is read again as a whole when one of `files` changed.
+
+    A client's changes to a database do not tell a reader where to go on.
+    """
 
     files: tuple[Path, ...]
     begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
     seen: list[FileStamp] = field(init=False)
     due: float = 0.0
-    """When it may be read again (monotonic seconds): reading takes no more than a small share of the time."""
+    """The earliest time to read it again (monotonic seconds)."""
 
     def __post_init__(self) -> None:
         self.seen = self.stamps()
 
     def stamps(self) -> list[FileStamp]:
-        """What tells one state of the files from another."""
+        """Values that change with the files."""
         return [stamp_of(path) for path in self.files]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingNews:
-    """What a look at the files brought. Where the recording had been rewritten, `session` is the whole of it, read
-    anew, and `events` are all its events."""
+    """New events. After a rewrite, `session` is the whole session, read again, and `events` are all its events."""
 
     events: list[Event] = field(default_factory=list)
     session: Session | None = None
@@ -54,8 +55,8 @@ class RecordingNews:
 class Loaded:
     """An open recording: its session, and the way to read on.
 
-    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `take` folds what it brought
-    into `session` (where the session is shown). `more` does both. After a rewrite `session` is another object.
+    `fetch` reads (in a worker thread, if you like) and changes nothing that is shown; `take` folds the news into
+    `session` (in the thread that shows it). `more` does both. After a rewrite `session` is another object.
     """
 
     def __init__(
@@ -67,11 +68,11 @@ class Loaded:
         anew: ReadAnew | None = None,
     ) -> None:
         self.name = name
-        """What the recording is called: its file name, ``standard input`` or a stored id."""
+        """The recording's file name, ``standard input`` or a stored id."""
         self.path = path
         """The main file; None for a stream and a stored session."""
         self.gone = False
-        """Whether the file has been removed; it is read anew if it comes back."""
+        """Whether the file was deleted; it is read again if it comes back."""
         self._session = session
         self._reading = reading
         self._anew = anew
@@ -81,7 +82,7 @@ class Loaded:
 
     @property
     def session(self) -> Session:
-        """What the recording says so far."""
+        """The session read so far."""
         return self._session
 
     @property
@@ -91,7 +92,7 @@ class Loaded:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes taken from the files: all of them once, then only what was appended (a rewritten file counts anew)."""
+        """Bytes read of all files; a rewritten file counts again."""
         return self._bytes_before + (self._reading.bytes_read if self._reading else 0)
 
     @property
@@ -101,37 +102,37 @@ class Loaded:
 
     @property
     def transcript(self) -> Path | None:
-        """The client's own transcript, where the recording is joined with one."""
+        """The client's own transcript, if the recording is joined with one."""
         return None
 
     @property
     def skipped(self) -> list[Skipped]:
-        """What could not be read, with what is still incomplete at the end of each file."""
+        """The unreadable records, and the incomplete one at the end of each file."""
         return [*self._session.skipped, *(self._reading.tails() if self._reading else [])]
 
     @property
     def lines(self) -> int:
-        """Lines of the main file; a last one without its end does not count."""
+        """Complete lines of the main file."""
         return self._reading.lines if self._reading else 0
 
     @property
     def follows(self) -> bool:
-        """Whether there is a file that may grow, or a source that is read anew when it changes."""
+        """True if there is a file that may grow, or a source to read again when it changes."""
         return self._anew is not None or (self._reading is not None and self._reading.main is not None)
 
     @property
     def holds_context(self) -> bool:
-        """Whether anything for a model was found so far."""
+        """True if model context was found so far."""
         return self._reading is None or self._reading.found
 
     def check(self) -> None:
-        """After the first reading. Raises `NoContext` where it brought nothing for a model."""
+        """Raise `NoContext` if the first reading found no model context."""
         reading = self._reading
         if reading is not None and not reading.found:
             raise no_context(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> RecordingNews:
-        """Read what was appended since the last look; the whole where the file was rewritten or replaced."""
+        """Read what was appended since the last call; everything if the file was rewritten or replaced."""
         reading = self._reading
         if reading is not None and self._anew is not None:
             return self._read_anew(reading, self._anew)
@@ -164,7 +165,7 @@ class Loaded:
             for some in reading.part(path):
                 events += some
         if grown:
-            # What a companion says may wait for the rest: bodies are told when all that came was read.
+            # The reader holds events of bodies back until all new files are read.
             events += reading.reader.settle()
         for some in reading.companions():
             events += some
@@ -178,14 +179,14 @@ class Loaded:
         try:
             fresh, events = _whole(begin_file(old.main.path, old.bodies))
         except CtxtuiError:
-            # Half rewritten, or gone again: what is shown stays until the file has changed once more.
+            # Partly rewritten, or deleted again: keep the session until the file changes once more.
             self._failed_on = seen
             return RecordingNews()
         self._failed_on = None
         return self._replaced(old, fresh, events)
 
     def _read_anew(self, old: FirstReading, source: ReadAnew) -> RecordingNews:
-        """The whole, where the files have changed and it says something else than before."""
+        """Read the source again if its files changed; news only if its session changed too."""
         begun = time.monotonic()
         stamps = source.stamps()
         self.gone = stamps[0] == GONE
@@ -194,7 +195,7 @@ class Loaded:
         try:
             fresh, events = _whole(source.begin())
         except CtxtuiError:
-            # Locked, or half written: what is shown stays until it can be read.
+            # Locked, or partly written: keep the session until it can be read.
             source.due = time.monotonic() + _ALL_EVERY
             return RecordingNews()
         source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
@@ -208,7 +209,7 @@ class Loaded:
         return RecordingNews(events, fresh.session)
 
     def take(self, news: RecordingNews) -> list[Event]:
-        """Fold what `fetch` brought into the session; returns its events."""
+        """Fold `news` into the session; returns its events."""
         if news.session is not None:
             self._session = news.session
         else:
@@ -228,5 +229,5 @@ def _whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstRead
 
 
 def _parts(session: Session) -> tuple[object, ...]:
-    """What two readings of a source have alike where they give the same: nodes are numbered in the source's order."""
+    """The parts of a session that are equal in two readings of the same content."""
     return session.about, session.calls, session.threads, len(session.tree), session.happenings

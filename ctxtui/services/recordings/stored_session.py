@@ -1,4 +1,4 @@
-"""A stored session that is open: followed while a chat or a run in another process goes on with it."""
+"""A stored session that is followed while a chat or a run in another process continues it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ctxtui.store.sessions.stored_state import StoredNow, stored_now
 from ctxtui.wire.grammar import ANTHROPIC
 
 _EVERY: Final = 0.2
-"""Seconds between two looks at a database that is written to."""
+"""Seconds between reads of a changing database."""
 _SHARE: Final = 5.0
-"""Times as long as reading took, nobody reads again."""
+"""The pause before the next read, as a multiple of the reading time."""
 
 
 class StoredSession(Loaded):
-    """The session `id_` of the database `path`, as it is now. Raises `NotFound`, `CtxtuiError`."""
+    """The session `id_` in the database `path`. Raises `NotFound`, `CtxtuiError`."""
 
     def __init__(self, path: Path, id_: str) -> None:
         found = stored_now(path, id_)
@@ -44,19 +44,19 @@ class StoredSession(Loaded):
 
     @property
     def follows(self) -> bool:
-        """It may go on at any time."""
+        """Always True: it may grow at any time."""
         return True
 
     @property
     def hosted(self) -> bool:
-        """Whether some process goes on with it now."""
+        """True if a process hosts the session now."""
         try:
             return host_of(self._path, self.name) is not None
         except CtxtuiError:
-            return False  # nothing can be asked of the database: nobody is seen there
+            return False  # the database cannot be queried
 
     def fetch(self) -> RecordingNews:
-        """What was written since the last look. What cannot be read now is read later."""
+        """Read what was written since the last call. Errors are ignored; the next call tries again."""
         begun, stamps = time.monotonic(), self._stamped()
         if stamps == self._stamps or begun < self._due:
             return RecordingNews()
@@ -64,7 +64,7 @@ class StoredSession(Loaded):
         try:
             found = stored_now(self._path, self.name, self.session.tree, self._now.state)
         except CtxtuiError:
-            # Locked, or deleted: what is shown stays.
+            # Locked or deleted: keep the session.
             return RecordingNews()
         self._stamps = stamps
         if found is None:
@@ -78,7 +78,7 @@ class StoredSession(Loaded):
         return tuple(map(stamp_of, (self._path, self._path.with_name(f"{self._path.name}-wal"))))
 
     def _news(self, now: Session) -> Iterable[Event]:
-        """What is new in `now`, whose contexts are nodes of the same tree."""
+        """The events that lead to `now`, whose contexts are nodes of the same tree."""
         yield now.about
         for id_, thread in now.threads.items():
             if self._threads.get(id_) != thread:
@@ -90,7 +90,7 @@ class StoredSession(Loaded):
         self._threads, self._calls, self._happened = dict(now.threads), dict(now.calls), len(now.happenings)
 
     def _flying(self, now: StoredNow) -> list[Event]:
-        """Where each context ends, with what it has grown by since its last call."""
+        """Events that move each thread's tip, with blocks added since its last call."""
         tips = {id_: thread.tip for id_, thread in now.session.threads.items()}
         for thread in dict.fromkeys(event.thread for event in now.flying):
             tips[thread] = _grown(now, thread, tips.get(thread, ROOT))
@@ -100,7 +100,7 @@ class StoredSession(Loaded):
 
 
 def _grown(now: StoredNow, thread: str, tip: int) -> int:
-    """The end of the context of `thread`, which its calls left at `tip`."""
+    """The tip of `thread` with the blocks added after `tip`, the end of its last call."""
     session = now.session
     calls = session.thread_calls(thread) or session.thread_calls(MAIN) or list(session.calls.values())
     spoken = [call.skeleton.dialect for call in calls if call.skeleton is not None]
@@ -108,7 +108,7 @@ def _grown(now: StoredNow, thread: str, tip: int) -> int:
     talk = go_on(session.tree, tip, (spoken[-1:] or opened or [ANTHROPIC])[0], {})
     replay = Replay(talk, "", frozenset(session.calls), "")
     mine = [event for event in now.flying if event.thread == thread]
-    # Where several hosts left something, the one that wrote last is seen.
+    # If several hosts left events, use those of the last writer.
     for event in mine:
         if event.host == mine[-1].host:
             replay.take(event)

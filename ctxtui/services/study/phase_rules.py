@@ -10,18 +10,18 @@ from ctxtui.core.note import Note
 from ctxtui.core.session import Session
 from ctxtui.services.search.pattern import Pattern
 
-WORDS = (TURN, EPOCH, CALL)
+RULE_NAMES = (TURN, EPOCH, CALL)
 """Rules that are not regular expressions."""
 
 
-def begun(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] = ()) -> list[Start]:
+def find_phases(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] = ()) -> list[Start]:
     """The starts of the phases of a thread's `calls`.
 
     `rule` is one of `WORDS`, or a regular expression whose hits name phases. With "" the phases are those of the notes,
     or turns if there are none. Raises `BadPattern`.
     """
     own = named(calls, {note.call: note.text for note in notes if note.call})
-    if rule in WORDS:
+    if rule in RULE_NAMES:
         return merged(starts(session.tree, calls, rule), own)
     if rule:
         return merged(starts(session.tree, calls, rule, first_hit(rule)), own)

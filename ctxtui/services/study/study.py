@@ -31,7 +31,7 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.weights import tokens
 from ctxtui.views.model.scene import Scene, scene_at
 
-_AT_ONCE: Final = 512
+_CATCH_UP_CALLS: Final = 512
 """Calls examined between two checks for new ones, when a caller waits."""
 
 
@@ -46,7 +46,7 @@ class SessionMisses:
         self._book = book
         self._running = running
         self._finder: MissFinder | None = None
-        self._taken: list[Call] = []
+        self._examined: list[Call] = []
         self._calls: tuple[int, list[Call]] | None = None
         """The session's number of calls at the last check, and the calls to examine."""
         self._versions: dict[str, int] = {}
@@ -54,22 +54,22 @@ class SessionMisses:
 
     def advance(self, limit: int) -> bool:
         """Examine up to `limit` counted calls; True if there was anything to do."""
-        calls, anew = self._now()
+        calls, anew = self._check()
         finder = self._finder
-        if finder is None or anew or self._outdated():
-            finder = self._begun()
-        before = len(self._taken)
+        if finder is None or anew or self._is_outdated():
+            finder = self._restart()
+        before = len(self._examined)
         for call in calls[before : before + limit]:
             if not self._running(call.model).counted(max(call.sent_head, call.response_head)):
                 # The call was added after the last count.
                 break
             self._versions[call.model] = self._running(call.model).version
             finder.take(call)
-            self._taken.append(call)
-        if len(self._taken) == len(calls) and list(self.found) != finder.found:
+            self._examined.append(call)
+        if len(self._examined) == len(calls) and list(self.found) != finder.found:
             self.found = tuple(finder.found)
             return True
-        return len(self._taken) > before
+        return len(self._examined) > before
 
     def forecasts(self) -> CallForecasts | None:
         """The forecasts learned from the calls so far."""
@@ -77,19 +77,19 @@ class SessionMisses:
 
     def catch_up(self) -> None:
         """Examine all calls, unless they must be examined again from the start."""
-        if self._finder is not None and (self._now()[1] or self._outdated()):
-            self._begun()
+        if self._finder is not None and (self._check()[1] or self._is_outdated()):
+            self._restart()
             return
         before = -1
-        while before < len(self._taken):
-            before = len(self._taken)
-            self.advance(_AT_ONCE)
+        while before < len(self._examined):
+            before = len(self._examined)
+            self.advance(_CATCH_UP_CALLS)
 
-    def grew(self) -> None:
+    def session_grew(self) -> None:
         """Note that the session's calls changed."""
         self._calls = None
 
-    def _now(self) -> tuple[list[Call], bool]:
+    def _check(self) -> tuple[list[Call], bool]:
         """The calls to examine, and whether an already examined one was replaced."""
         every = self._book.session.calls
         known, anew = self._calls, False
@@ -99,55 +99,55 @@ class SessionMisses:
             if calls and not calls[-1].usage:
                 # It is still running, and would be examined again.
                 calls.pop()
-            anew = calls[: len(self._taken)] != self._taken
+            anew = calls[: len(self._examined)] != self._examined
         return known[1], anew
 
-    def _outdated(self) -> bool:
+    def _is_outdated(self) -> bool:
         return any(self._running(model).version != version for model, version in list(self._versions.items()))
 
-    def _begun(self) -> MissFinder:
-        self._taken, self._versions = [], {}
+    def _restart(self) -> MissFinder:
+        self._examined, self._versions = [], {}
         self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
         return self._finder
 
 
-MOST: Final = 64
+MAX_NEW_NODES: Final = 64
 """Nodes to count in the screen's thread, at some 20 microseconds each."""
-_BYTES: Final = 1 << 16
+_MAX_NEW_BYTES: Final = 1 << 16
 """Bytes of blocks whose rows may wait for their count: some milliseconds."""
 
 
-def fetch(book: Book, counter: Counter) -> None:
+def prefetch_new(book: Book, counter: Counter) -> None:
     """Count new blocks and search them for labels if that is quick; for a worker thread."""
     for model in book.models:
         card, nodes = book.card(model), _uncounted(book, model)
-        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _BYTES:
+        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _MAX_NEW_BYTES:
             counter.prefetch(card, [node.block for node in nodes])
             if counter.labels is not None:
                 counter.labels.prefetch(card, nodes)
 
 
-def count(book: Book, counter: Counter | None) -> bool:
+def count_new(book: Book, counter: Counter | None) -> bool:
     """Count new blocks if all that is needed is cached; True if everything is counted then."""
     for model in book.models:
         nodes = _uncounted(book, model)
         if nodes is None or (counter is not None and not counter.knows(book.card(model), nodes)):
             return False
-    book.count(MOST)
+    book.count(MAX_NEW_NODES)
     return all(book.cumulated(model).done == len(book.session.tree) for model in book.models)
 
 
 def _uncounted(book: Book, model: str) -> list[Node] | None:
     """The nodes that are not counted yet; None if there are many."""
     tree, first = book.session.tree, book.cumulated(model).done
-    return list(tree.nodes(first, len(tree))) if len(tree) - first <= MOST else None
+    return list(tree.nodes(first, len(tree))) if len(tree) - first <= MAX_NEW_NODES else None
 
 
-STEP: Final = 256
+SLICE_NODES: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
-LOOKED_AT: Final = 16
+SLICE_MISSES: Final = 16
 """Calls examined for misses in one slice."""
-FEW: Final = 32
+SLICE_LEDGER: Final = 32
 """Calls entered into the ledger in one slice; few, because the screen may have to wait."""
 
 
@@ -189,83 +189,83 @@ class Study:
         self._wanted: dict[tuple[str, str], Block] = {}
         self._own: dict[tuple[str, str], Features] = {}
         self._counting = threading.Lock()
-        self._unlearnt = self._unsettled = self._whole = False
+        self._has_unlearned = self._unsettled = self._is_whole = False
         """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
-    def features_of(self, model: str, block: Block) -> Features | None:
+    def features(self, model: str, block: Block) -> Features | None:
         """The features of a block outside of any context, as `model` counts it; None while it is being counted."""
-        found = self._own.get((model, block.digest))
-        if found is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
+        features = self._own.get((model, block.digest))
+        if features is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
             # Already counted with its context.
-            found = self._own[model, block.digest] = self.book.measure(model)(block)
-        if found is None:
+            features = self._own[model, block.digest] = self.book.measure(model)(block)
+        if features is None:
             self._wanted[model, block.digest] = block
-        return found
+        return features
 
     @property
-    def waits(self) -> bool:
+    def has_pending(self) -> bool:
         """True if a requested block is still to be counted."""
         return bool(self._wanted)
 
-    def tokens_of(self, model: str, block: Block) -> int | None:
+    def tokens(self, model: str, block: Block) -> int | None:
         """The tokens of a block outside of any context; None while it is being counted."""
-        found = self.features_of(model, block)
+        found = self.features(model, block)
         return None if found is None else round(tokens(found, self.book.weights(model)))
 
-    def measured(self, model: str, block: Block) -> Features:
+    def count_now(self, model: str, block: Block) -> Features:
         """Count the features of a block now; for a worker thread."""
         key = model, block.digest
-        found = self._own.get(key)
-        if found is None:
-            found = self._own[key] = self.book.measure(model)(block)
-        return found
+        features = self._own.get(key)
+        if features is None:
+            features = self._own[key] = self.book.measure(model)(block)
+        return features
 
     def running(self, model: str) -> RunningTotals:
         """The running totals as `model` counts."""
-        found = self._running.get(model)
-        if found is None:
+        totals = self._running.get(model)
+        if totals is None:
             # The screen and the worker may ask at once, and must get the same object.
-            found = self._running.setdefault(model, RunningTotals(self.book, model))
-        return found
+            totals = self._running.setdefault(model, RunningTotals(self.book, model))
+        return totals
 
     def thread(self, id_: str) -> ThreadStudy:
         """The figures of a thread."""
-        found = self._threads.get(id_)
-        if found is None:
-            found = self._threads.setdefault(id_, ThreadStudy(self.session, id_))
-        return found
+        study = self._threads.get(id_)
+        if study is None:
+            study = self._threads.setdefault(id_, ThreadStudy(self.session, id_))
+        return study
 
     def scene(self, thread: str, index: int) -> Scene:
         """The scene of call `index` (from 0, clamped) of a thread."""
-        known = self.thread(thread)
-        model = known.calls[min(max(index, 0), len(known.calls) - 1)].model
+        study = self.thread(thread)
+        model = study.calls[min(max(index, 0), len(study.calls) - 1)].model
         return scene_at(
             self.book,
             self.running(model),
-            known.calls,
+            study.calls,
             index,
             self._usable_share,
-            events=known.events,
+            events=study.events,
             costs=self.costs,
             uncached=self.uncached,
-            missed=known.missed,
-            turns=known.turns,
+            missed=study.missed,
+            turns=study.turns,
         )
 
-    def known(self, thread: str, index: int) -> tuple[object, ...]:
+    def known_state(self, thread: str, index: int) -> tuple[object, ...]:
         """A key that changes when more is known about a call than was last shown."""
-        here = self.thread(thread)
-        call = here.calls[min(index, len(here.calls) - 1)]
+        study = self.thread(thread)
+        call = study.calls[min(index, len(study.calls) - 1)]
         running = self.running(call.model)
-        entered = here.ledger is not None and here.ledger.done > index
+        entered = study.ledger is not None and study.ledger.done > index
         return (
             running,
             running.counted(call.sent_head),
-            here.events,
-            len(here.spent) > index + 1,
+            study.events,
+            len(study.spent) > index + 1,
             entered,
-            here.ledger,
-            here.records,
+            study.ledger,
+            study.records,
             self.book.contexts.has_seen(call),
         )
 
@@ -274,40 +274,40 @@ class Study:
         while not self._is_counted:
             self.count()
 
-    def learnt(self) -> CallForecasts | None:
+    def train_forecasts(self) -> CallForecasts | None:
         """Finish counting and looking for misses, and return the forecasts learned; for the worker thread."""
         while self.progress[0] == self.progress[1] and self.count():
             pass
         self.misses.catch_up()
         return self.misses.forecasts()
 
-    def grew(self, events: Iterable[Event] | None = None) -> None:
+    def session_grew(self, events: Iterable[Event] | None = None) -> None:
         """Update the threads that changed by `events` (None: unknown, so all of them)."""
         seen = threads_of(events) if events is not None else None
         for known in list(self._threads.values()):
             if seen is None or known.thread in seen or known.is_short:
                 known.refresh()
         if seen is None or seen:
-            self.misses.grew()
-            self._unsummed = self._unlearnt = True
+            self.misses.session_grew()
+            self._unsummed = self._has_unlearned = True
 
-    def fetch_new(self) -> None:
+    def prefetch_new(self) -> None:
         """Count new blocks for `keep_up` to use; for the reading thread."""
         if self._counter is not None:
-            fetch(self.book, self._counter)
+            prefetch_new(self.book, self._counter)
 
-    def keep_up(self) -> bool:
+    def count_new(self) -> bool:
         """Count new blocks in the screen's thread if there are few; True if everything is counted and learned then.
 
         Returns False at once if another thread is counting.
         """
-        if self._unlearnt or not self._counting.acquire(blocking=False):
+        if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False
         try:
-            if self._version != self.book.version or not count(self.book, self._counter):
+            if self._version != self.book.version or not count_new(self.book, self._counter):
                 return False
             for running in list(self._running.values()):
-                running.advance(MOST)
+                running.advance(MAX_NEW_NODES)
             return not any(running.behind for running in list(self._running.values()))
         finally:
             self._counting.release()
@@ -316,9 +316,9 @@ class Study:
     def _is_counted(self) -> bool:
         """True if everything is counted, and the reports are learned from."""
         done, whole = self.progress
-        return done >= whole and not self._unlearnt
+        return done >= whole and not self._has_unlearned
 
-    def count_on(self) -> bool:
+    def count_pending(self) -> bool:
         """Count and learn, nothing else; True if there was anything to do."""
         known = self._is_counted or not self.count()
         while not known and self.count():
@@ -336,36 +336,36 @@ class Study:
         threads = list(self._threads.values())
         return (
             self._measure()
-            or any(thread.tell(self.misses.found) for thread in threads)
+            or any(thread.find_events(self.misses.found) for thread in threads)
             or self.count()
-            or self.misses.advance(LOOKED_AT)
+            or self.misses.advance(SLICE_MISSES)
             or any(self._price(thread) for thread in threads)
             or self._sum_up(threads)
             or any(self._enter(thread) for thread in threads)
-            or any(thread.record(self.book) for thread in threads)
+            or any(thread.compare_forecasts(self.book) for thread in threads)
         )
 
-    def rest(self) -> bool:
+    def work_idle(self) -> bool:
         """Do one slice, a millisecond or two, of low-priority work (lifetimes, repeats); True if anything was done."""
         threads = list(self._threads.values())
-        return any(thread.stay(FEW) for thread in threads) or any(
-            thread.look(self.book.names, FEW) for thread in threads
+        return any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads) or any(
+            thread.find_repeats(self.book.names, SLICE_LEDGER) for thread in threads
         )
 
     def _measure(self) -> bool:
         """Count the blocks that `tokens_of` was asked for."""
-        wanted = dict(self._wanted)
-        for (model, digest), block in wanted.items():
+        blocks = dict(self._wanted)
+        for (model, digest), block in blocks.items():
             self._own[model, digest] = self.book.measure(model)(block)
             self._wanted.pop((model, digest), None)
-        return bool(wanted)
+        return bool(blocks)
 
-    def read_so_far(self, *, whole: bool) -> None:
+    def note_read(self, *, whole: bool) -> None:
         """Note whether the whole recording has been read."""
-        self._unsettled = self._unsettled or (whole and not self._whole)
-        self._whole = whole
+        self._unsettled = self._unsettled or (whole and not self._is_whole)
+        self._is_whole = whole
 
-    def groups(self) -> HeavyGroups:
+    def heavy_groups(self) -> HeavyGroups:
         """The heavy groups of every context; for one worker at a time."""
         if self._groups is None:
             self._groups = HeavyGroups(self.session.tree, self.session.about.cwd)
@@ -379,12 +379,12 @@ class Study:
 
     def _count(self) -> bool:
         done, total = self.progress
-        unlearnt, self._unlearnt = self._unlearnt, False
+        unlearnt, self._has_unlearned = self._has_unlearned, False
         if done < total or unlearnt:
             if self._counter is None:
-                self.book.advance(STEP)
+                self.book.advance(SLICE_NODES)
             else:
-                count_on(self.book, self._counter, STEP)
+                count_on(self.book, self._counter, SLICE_NODES)
         elif self._unsettled:
             self._unsettled = False
             self.book.settle()
@@ -400,7 +400,7 @@ class Study:
         running = newer or self.running(model)
         moved = running.done < whole
         if moved:
-            running.advance(STEP * 8)
+            running.advance(SLICE_NODES * 8)
         if newer is not None and newer.done >= whole:
             self._running[model] = self._newer.pop(model)
 
@@ -411,12 +411,12 @@ class Study:
 
     def _price(self, thread: ThreadStudy) -> bool:
         calls = thread.calls
-        todo = calls[thread.priced : thread.priced + STEP]
+        todo = calls[thread.priced : thread.priced + SLICE_NODES]
         for call, (cost, whole) in zip(todo, self.pricer(todo) if todo else (), strict=True):
             self.costs[call.id] = cost
             if whole is not None:
                 self.uncached[call.id] = whole.usd
-        thread.price(calls, len(todo), self.costs)
+        thread.note_priced(calls, len(todo), self.costs)
         return bool(todo)
 
     def _sum_up(self, threads: Sequence[ThreadStudy]) -> bool:
@@ -429,7 +429,7 @@ class Study:
             self._unpriced = [call for call in every if call.thread not in shown or call.id not in self.costs]
         elif not self._unpriced:
             return False
-        todo, self._unpriced = self._unpriced[:STEP], self._unpriced[STEP:]
+        todo, self._unpriced = self._unpriced[:SLICE_NODES], self._unpriced[SLICE_NODES:]
         for call, (cost, _) in zip(todo, self.pricer(todo) if todo else (), strict=True):
             self.costs[call.id] = cost
         if not self._unpriced:
@@ -442,7 +442,7 @@ class Study:
                 thread.ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.stays)
             ledger = thread.next_ledger or thread.ledger
             before = ledger.done
-            moved = ledger.advance(thread.calls, self.costs, FEW) > before
+            moved = ledger.advance(thread.calls, self.costs, SLICE_LEDGER) > before
             if thread.next_ledger is not None and (not moved or ledger.done >= thread.ledger.done):
                 thread.ledger, thread.next_ledger = ledger, None
         return moved

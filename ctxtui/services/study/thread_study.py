@@ -62,9 +62,9 @@ class ThreadStudy:
         self.repeated: Mapping[int, Repeat] = {}
         """Repeated content in the thread's contexts, by node, as far as they were searched."""
         self._repeats: DuplicateFinder | None = None
-        self._looked = 0
+        self._searched = 0
         self._session = session
-        self._told: Sequence[Call] = ()
+        self._seen_calls: Sequence[Call] = ()
         self._misses: Sequence[Missed] = ()
         self.refresh()
 
@@ -78,9 +78,9 @@ class ThreadStudy:
         """Reload the calls, because some were added or completed."""
         calls = calls_of(self._session, self.thread)
         with self.lock:
-            self._take(calls)
+            self._set_calls(calls)
 
-    def _take(self, calls: Sequence[Call]) -> None:
+    def _set_calls(self, calls: Sequence[Call]) -> None:
         before, self.calls = self.calls, calls
         same = min(len(before), len(self.calls))
         # Only calls near the end are ever replaced, so earlier figures remain valid.
@@ -93,22 +93,22 @@ class ThreadStudy:
                 if ledger is not None:
                     ledger.back(same)
             self.stays.back(same)
-            self._looked = min(self._looked, same)
+            self._searched = min(self._searched, same)
             self.turns.back(same)
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
-    def tell(self, misses: Sequence[Missed] = ()) -> bool:
+    def find_events(self, misses: Sequence[Missed] = ()) -> bool:
         """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
         calls = self.calls
-        if calls is self._told and misses is self._misses:
+        if calls is self._seen_calls and misses is self._misses:
             return False
         self.missed = {one.number: one for one in misses if one.thread == self.thread}
         self.events = events(self._session, self.thread, misses)
-        self._told, self._misses = calls, misses
+        self._seen_calls, self._misses = calls, misses
         return True
 
-    def record(self, book: Book) -> bool:
+    def compare_forecasts(self, book: Book) -> bool:
         """Compare forecasts of the calls with their reports; True if there was anything to do."""
         calls, known = self.calls, book.foretold
         if self._recorded[0] is calls and self._recorded[1] == known:
@@ -116,32 +116,32 @@ class ThreadStudy:
         self.records, self._recorded = records(book, calls), (calls, known)
         return True
 
-    def stay(self, limit: int) -> bool:
+    def track_lifetimes(self, limit: int) -> bool:
         """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
         with self.lock:
             before = self.stays.done
             return self.stays.advance(self.calls, limit) > before
 
-    def look(self, names: Names, limit: int) -> bool:
+    def find_repeats(self, names: Names, limit: int) -> bool:
         """Look for repeats in up to `limit` further blocks; True if there was anything to do."""
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
             self.repeated = self._repeats.found
         with self.lock:
-            calls, begun = self.calls, self._looked
+            calls, begun = self.calls, self._searched
             for index in range(begun, min(len(calls), begun + limit)):
                 if not self._repeats.show(calls[index].sent_head, limit):
                     return True
-                self._looked = index + 1
-        return self._looked > begun
+                self._searched = index + 1
+        return self._searched > begun
 
     @property
-    def looked(self) -> bool:
+    def is_searched(self) -> bool:
         """True if all contexts were searched for repeats."""
-        return self._looked >= len(self.calls)
+        return self._searched >= len(self.calls)
 
     @property
-    def reported(self) -> bool:
+    def has_reports(self) -> bool:
         """True if a recent call has a report; otherwise sizes are counted."""
         return any(call.usage is not None for call in self.calls[-20:])
 
@@ -150,14 +150,14 @@ class ThreadStudy:
         """True if costs per block are known: the ledger has begun and money was spent."""
         return self.ledger is not None and any(self.spent[-1:])
 
-    def price(self, calls: Sequence[Call], many: int, costs: Mapping[str, Cost | None]) -> None:
+    def note_priced(self, calls: Sequence[Call], many: int, costs: Mapping[str, Cost | None]) -> None:
         """Note that the next `many` of `calls` are priced, unless the calls were replaced meanwhile."""
         with self.lock:
             if self.calls is calls:
                 self.priced += many
-                self._spend(costs)
+                self._add_spending(costs)
 
-    def _spend(self, costs: Mapping[str, Cost | None]) -> None:
+    def _add_spending(self, costs: Mapping[str, Cost | None]) -> None:
         """Add up the list prices of the priced calls.
 
         A recording's own figure replaces an unknown price. Calls without a report or without a price add nothing; the
@@ -183,14 +183,14 @@ class RecordingEnd:
         calls = calls_of(session, self.thread)
         self.boundaries = Boundaries(session.tree)
         self.boundaries.extend(calls)
-        book = Book(session, table_for(settings), _counts_nothing)
+        book = Book(session, table_for(settings), _count_nothing)
         totals = RunningTotals(book, calls[-1].model)
         self.names = book.names
         self.scene = replace(scene_at(book, totals, calls, len(calls) - 1, settings.usable_share), partial=True)
         """Its last call. Numbers counted from the beginning are wrong."""
 
 
-def _counts_nothing(card: ModelCard) -> Callable[[Block], Features]:
+def _count_nothing(card: ModelCard) -> Callable[[Block], Features]:
     def nothing(block: Block) -> Features:
         return NOTHING
 

@@ -16,12 +16,12 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.search.index import fill_index, list_unindexed
 from ctxtui.services.worker import Worker
 
-_LOWEST: Final = 19
-_EVERY: Final = 300.0
+_LOWEST_PRIORITY: Final = 19
+_CHECK_INTERVAL: Final = 300.0
 """Seconds between checks for sessions to index."""
 
 
-class Filler:
+class BackgroundIndexer:
     """Keeps the index up to date. `run` is for a thread; `close` ends it at once and drops unfinished work."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
@@ -37,7 +37,7 @@ class Filler:
                     self._worker.call(IndexFiller.fill)
                 except (ChildGone, CtxtuiError):
                     return
-            self._stop.wait(_EVERY)
+            self._stop.wait(_CHECK_INTERVAL)
 
     def close(self) -> None:
         """Stop indexing."""
@@ -51,7 +51,7 @@ class IndexFiller:
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
         with suppress(OSError):
-            os.nice(_LOWEST)
+            os.nice(_LOWEST_PRIORITY)
         self._parent = os.getppid()
 
     def fill(self) -> int:

@@ -14,11 +14,11 @@ from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.lists.search_hits import SearchProgress, Spotted
 from ctxtui.views.model.session_summary import SAMPLES
 
-_IN_SESSION = 100
+_MAX_SESSION_HITS = 100
 """Blocks listed of one session."""
 
 
-class EverySession:
+class SessionsSearch:
     """Searches the sessions listed in `cwd`; for a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
@@ -46,7 +46,7 @@ class EverySession:
                         at=hit.found.at,
                         end=hit.found.end,
                     )
-                    for hit in islice(hits, _IN_SESSION)
+                    for hit in islice(hits, _MAX_SESSION_HITS)
                     for one in (hit.summary,)
                 ]
                 yield SearchProgress(done, len(sessions), searcher.tally.direct, tuple(found))

@@ -43,19 +43,19 @@ class Report(Struct, Generic[Made], frozen=True, dict=True):
 
     name: str
     work: Callable[[Loaded, Named, Settings, str], Made]
-    does: str
+    activity: str
     way_out: str
     about: str = ""
 
 
-def missed(session: Session, counter: Counter, settings: Settings) -> Misses:
+def find_misses(session: Session, counter: Counter, settings: Settings) -> Misses:
     """Find the cache misses of `session`."""
     return account(session, counter, settings).misses()
 
 
 def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
     with counter_with_memory(settings) as counter:
-        return missed(loaded.session, counter, settings)
+        return find_misses(loaded.session, counter, settings)
 
 
 def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
@@ -105,7 +105,7 @@ def report(kind: Report[T], name: str, loaded: Loaded | None, settings: Settings
     try:
         return worker.call(_report, kind, settings)
     except ChildGone as error:
-        raise CtxtuiError(f"the process that {kind.does} ended", way_out=kind.way_out) from error
+        raise CtxtuiError(f"the process that {kind.activity} ended", way_out=kind.way_out) from error
     finally:
         worker.close()
 

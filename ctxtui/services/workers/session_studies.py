@@ -27,21 +27,21 @@ REPORT: Final = "ctxtui.services.workers.session_studies:drafted_report"
 CHECK: Final = "ctxtui.services.workers.session_studies:checked"
 
 
-class LabAsked(NamedTuple):
+class LabRequest(NamedTuple):
     """A request to try `variants`."""
 
     settings: Settings
     variants: Sequence[Variant]
 
 
-class AuditAsked(NamedTuple):
+class AuditRequest(NamedTuple):
     """A request to audit forecasts made with `estimator` ("": ctxtui's own)."""
 
     settings: Settings
     estimator: str
 
 
-class ReportAsked(NamedTuple):
+class ReportRequest(NamedTuple):
     """A request to report on the session, or on call `number` of its `thread` (0: the whole session)."""
 
     settings: Settings
@@ -50,7 +50,7 @@ class ReportAsked(NamedTuple):
 
 
 @contextmanager
-def counted(
+def open_counted(
     named: Named, settings: Settings, say: Say, doing: str = "counting tokens"
 ) -> Iterator[tuple[Loaded, Counter]]:
     """Open the session with a counter for it. Raises what `open_named` raises."""
@@ -60,10 +60,10 @@ def counted(
         yield loaded, counter
 
 
-def lab(named: Named, asked: LabAsked, say: Say) -> SessionLab:
+def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
     """Run the session under each variant. Raises what `open_named` raises."""
-    settings, variants = asked
-    with counted(named, settings, say) as (loaded, counter):
+    settings, variants = request
+    with open_counted(named, settings, say) as (loaded, counter):
         bench = bench_of(loaded.session, counter, settings)
         keep_loaded()
         return session_in_lab(bench, variants, loaded.name, _calls(say, f"{len(variants)} variants"))
@@ -71,35 +71,35 @@ def lab(named: Named, asked: LabAsked, say: Say) -> SessionLab:
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
     """Run the session under all variants among which the best is sought. Raises what `open_named` raises."""
-    with counted(named, settings, say) as (loaded, counter):
+    with open_counted(named, settings, say) as (loaded, counter):
         bench = bench_of(loaded.session, counter, settings)
         keep_loaded()
         return tried(bench, loaded.name, settings, _calls(say, "everything that is sought among"))
 
 
-def audited(named: Named, asked: AuditAsked, say: Say) -> Audit:
+def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
     """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
-    settings, estimator = asked
-    with counted(named, settings, say, "foretelling") as (loaded, counter):
+    settings, estimator = request
+    with open_counted(named, settings, say, "foretelling") as (loaded, counter):
         return audit(loaded.session, counter, settings, estimator)
 
 
 def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
     """Measure the figures that limits apply to. Raises what `open_named` raises."""
-    with counted(named, settings, say) as (loaded, counter):
+    with open_counted(named, settings, say) as (loaded, counter):
         return measured(loaded.session, counter, settings)
 
 
-def drafted_report(named: Named, asked: ReportAsked, say: Say) -> ReportDraft:
+def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
     """Draft the report on the session, not masked yet. Raises what `open_named` and `drafted` raise."""
-    settings, thread, number = asked
-    with counted(named, settings, say, "working out the report") as (loaded, counter):
+    settings, thread, number = request
+    with open_counted(named, settings, say, "working out the report") as (loaded, counter):
         return drafted(loaded, counter, settings, thread, number)
 
 
 def _calls(say: Say, under: str) -> Callable[[int, int], bool]:
-    def told(done: int, of: int) -> bool:
+    def report(done: int, of: int) -> bool:
         say(f"call {done:,} of {of:,} under {under}")
         return True
 
-    return told
+    return report

@@ -30,7 +30,7 @@ from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 
-def summarised(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
+def summarize(seen: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
     """Add the figures of its file to `seen`. Raises what `load` raises."""
     loaded = load(Path(seen.path), own=seen.own)
     book = book_for(loaded.session, counter, settings)
@@ -55,7 +55,7 @@ def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, 
         return {thread: log for thread in threads if (log := store.edits(stored, thread))}
 
 
-def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
+def summarize_stored(seen: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
     """Add all figures to `seen`, a session in the database.
 
     They are cached under `version` (`version_for`) until a call is added. Raises what reading the database raises.
@@ -69,20 +69,20 @@ def from_store(seen: SessionSummary, settings: Settings, version: str = "") -> S
             count_all(book, counter)
             return _filled(seen, loaded, book, settings, _logs(seen.stored, loaded.session.threads, settings))
 
-    return _remembered(seen, memory, version or version_for(settings), read)
+    return _cached_or_read(seen, memory, version or version_for(settings), read)
 
 
-def _remembered(
+def _cached_or_read(
     seen: SessionSummary, memory: Memory, version: str, read: Callable[[], SessionSummary]
 ) -> SessionSummary:
     """The cached figures of `seen`, else those that `read` computes, which are then cached."""
-    of = (*place_of(seen), seen.mtime, version)
-    kept = memory.summary(*of)
-    if kept is not None and (told := as_remembered(seen, kept)) is not None:
+    key = (*place_of(seen), seen.mtime, version)
+    cached = memory.summary(*key)
+    if cached is not None and (told := as_remembered(seen, cached)) is not None:
         return told
-    found = read()
-    memory.keep_summary(*of, to_json(found))
-    return found
+    summary = read()
+    memory.keep_summary(*key, to_json(summary))
+    return summary
 
 
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
@@ -98,17 +98,17 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
         labelling = rules[spelled] = rules.get(spelled) or rules_in_force(settings.labels)
         version = version_for(settings, labelling)
         if not seen.path:
-            return or_error(seen, lambda: from_store(seen, settings, version))
+            return or_error(seen, lambda: summarize_stored(seen, settings, version))
         counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
 
         def read() -> SessionSummary:
             try:
-                return summarised(seen, settings, counter)
+                return summarize(seen, settings, counter)
             except CtxtuiError as error:
                 return replace(seen, known=True, error=error.message)
             finally:
                 memory.keep_counts(counter.unsaved())
 
-        return or_error(seen, lambda: _remembered(seen, memory, version, read))
+        return or_error(seen, lambda: _cached_or_read(seen, memory, version, read))
 
     return answer

@@ -17,7 +17,7 @@ from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import stats_of
 from ctxtui.services.library.totals.summary_memory import remembered, usage_pass, why_anew
-from ctxtui.services.workers.summary_worker import from_store
+from ctxtui.services.workers.summary_worker import summarize_stored
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
 
@@ -25,9 +25,7 @@ KnownSessions = MutableMapping[SessionSummary, SessionSummary]
 """Sessions with figures, by the session as listed; reused between requests."""
 
 
-def known_so_far(
-    settings: Settings, cwd: Path, kept: KnownSessions
-) -> tuple[list[SessionSummary], list[SessionSummary]]:
+def load_known(settings: Settings, cwd: Path, kept: KnownSessions) -> tuple[list[SessionSummary], list[SessionSummary]]:
     """The sessions with cached figures, oldest first and without samples, and those not read yet."""
     shelf = SessionLibrary(settings, cwd)
     every = [one for one in shelf.stored(shelf.glimpses()) if counts(one)]
@@ -42,13 +40,13 @@ def known_so_far(
             left.append(one)
         else:
             with suppress(CtxtuiError):  # Home shows the error
-                known[one] = from_store(one, settings)
+                known[one] = summarize_stored(one, settings)
     kept.clear()
     kept.update(known)
     return sorted(known.values(), key=lambda one: one.mtime), left
 
 
-_SLICE: Final = 1.5
+_SLICE_SECONDS: Final = 1.5
 """Seconds of reading usage before the next result."""
 
 
@@ -59,10 +57,10 @@ class StatsSoFar(NamedTuple):
     a few words why some are read again.
     """
 
-    found: Stats
+    stats: Stats
     left: int
     unread: int = 0
-    anew: str = ""
+    reread_reason: str = ""
 
 
 class StatsMaker:
@@ -74,14 +72,14 @@ class StatsMaker:
         self._used: dict[SessionSummary, SessionSummary] = {}
         self._why: str | None = None
 
-    def stats(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
+    def make(self, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
         """Make the current stats, with rows by one of `stats.WAYS`.
 
         `age` limits them to calls of the last seconds (0: all); `change`, in the user's words, divides them into before
         and after.
         """
         settings, used = self._settings, self._used
-        known, left = known_so_far(settings, self._cwd, self._kept)
+        known, left = load_known(settings, self._cwd, self._kept)
         if left and self._why is None:
             # Only the first pass can tell: reading updates the cache.
             self._why = why_anew(left, settings)
@@ -101,7 +99,7 @@ def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSu
     unread = [one for one in left if one not in used]
     found = remembered(unread, settings, usage=True)
     used |= {one: found[one.key] for one in unread if one.key in found}
-    until = time.monotonic() + _SLICE
+    until = time.monotonic() + _SLICE_SECONDS
     unread = [one for one in reversed(unread) if one not in used]
     with closing(usage_pass(unread, settings)) as passing:
         for one, told in zip(unread, passing, strict=False):
@@ -113,7 +111,7 @@ def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSu
 class LedgerSoFar(NamedTuple):
     """The ledger of the sessions read so far, and the number of unread ones."""
 
-    found: ToolsLedger
+    ledger: ToolsLedger
     left: int
 
 
@@ -124,7 +122,7 @@ class LedgerMaker:
         self._settings, self._cwd = settings, cwd
         self._kept: dict[SessionSummary, SessionSummary] = {}
 
-    def ledger(self) -> LedgerSoFar:
+    def make(self) -> LedgerSoFar:
         """Make the current ledger."""
-        known, left = known_so_far(self._settings, self._cwd, self._kept)
+        known, left = load_known(self._settings, self._cwd, self._kept)
         return LedgerSoFar(tools_ledger(known), len(left))

@@ -239,7 +239,7 @@ class ContextEdits:
             return None
         staging = desk.staging(scene, frozenset(state.marks))
         pane = desk.pane(staging, None, state.feed.want, live=state.live)
-        if desk.study.waits:
+        if desk.study.has_pending:
             state.feed.work()
         return pane.staging, pane
 

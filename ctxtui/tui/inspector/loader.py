@@ -203,7 +203,7 @@ class SessionLoader:
 
         assert isinstance(heard, FollowedNews)
         if self._study is not None and heard.news.session is None and not self._stop.is_set():
-            self._study.fetch_new()
+            self._study.prefetch_new()
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
 
     def hold(self) -> None:
@@ -291,7 +291,7 @@ class SessionLoader:
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
-            if self._study is not None and self._study.count_on():
+            if self._study is not None and self._study.count_pending():
                 self._tell()
             self._woken.wait(left)
         self._more.clear()
@@ -328,7 +328,9 @@ class SessionLoader:
     def _rest(self) -> None:
         """Work out what nothing waits for, with pauses: keys come first."""
         rested = False
-        while not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.rest():
+        while (
+            not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.work_idle()
+        ):
             rested = True
             self.wait_for_keys()
             self._more.wait(_PAUSE)

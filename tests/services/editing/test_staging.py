@@ -62,7 +62,7 @@ class Table:
 
     def work(self) -> None:
         """Until nothing is left to be worked out."""
-        self.study.grew()
+        self.study.session_grew()
         self.study.thread(MAIN)
         while self.study.work():
             pass

@@ -13,7 +13,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.summary_worker import make, summarised
+from ctxtui.services.workers.summary_worker import make, summarize
 from ctxtui.views.model.session_summary import SessionSummary
 from tests.cases import claude_code as claude_sessions
 from tests.cases import codex as codex_sessions
@@ -183,7 +183,7 @@ def test_home_and_the_inspector_foretell_one_expiry_of_a_running_session(made: s
     settings, counter = Settings(), Counter()
     found = path.stat()
     seen = SessionSummary(key=str(path), path=str(path), mtime=found.st_mtime, size=found.st_size, live=True)
-    told = summarised(seen, settings, counter)
+    told = summarize(seen, settings, counter)
     coming = coming_of(load(path).session, counter, settings)
     assert coming is not None and told.expires == (coming.expires or 0.0)
-    assert summarised(replace(seen, live=False), settings, counter).expires == 0.0
+    assert summarize(replace(seen, live=False), settings, counter).expires == 0.0

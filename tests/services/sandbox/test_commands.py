@@ -146,7 +146,7 @@ import asyncio, sys
 from pathlib import Path
 from ctxtui.services.sandbox import confined as module
 from ctxtui.services.sandbox.confinement import Confinement
-module.confinement = lambda root: Confinement(sys.argv[1])
+module.find_confinement = lambda root: Confinement(sys.argv[1])
 asyncio.run(module.run_confined(["/bin/sh", "-c", "touch ready; exec sleep 618.4"], Path(sys.argv[2])))
 """
 

@@ -1,5 +1,8 @@
-"""The sessions that SQLite databases of other programs hold (OpenCode's, Goose's, llm's): listed by their own columns,
-named one by one as ``DATABASE#ID``, read as rows. Only ever opened to read (facts §13.4)."""
+"""List and read the sessions in other programs' SQLite databases: OpenCode, Goose, llm.
+
+Sessions are listed by the database's own columns, addressed as ``DATABASE#ID``, and read as rows. Databases are only
+read (facts §13.4).
+"""
 
 from __future__ import annotations
 
@@ -30,19 +33,21 @@ TABLES: Final = (
     "messages", "parts", "tools", "turn_tools", "tool_responses", "attachments", "part_attachments",
     "prompt_attachments", "fragments", "part_fragments", "prompt_fragments", "system_fragments",
 )  # fmt: skip
-"""The tables that some reader knows; others are not read."""
+"""The tables that some reader knows; other tables are not read."""
 
 _WAL: Final = slice(18, 20)
-"""The bytes of a database's head that say how it is written: 2 and 2 for a write-ahead log."""
+"""Format version bytes in a database's header: 2 and 2 for a write-ahead log."""
 
 Wanted = Callable[["sqlite3.Connection", str], tuple[str, Mapping[str, object]]]
-"""Which rows of a table are read: a condition and its values by name."""
+"""A row filter: returns an SQL condition for a table, and its values by name."""
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to the database `path` that changes nothing, neither in it nor beside it; bytes that are no UTF-8
-    are read as U+FFFD. Raises `Unreadable` where SQLite cannot read it."""
+    """Open the database `path` without changing it or any file next to it. Raises `Unreadable`.
+
+    Invalid UTF-8 is read as U+FFFD.
+    """
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address + ("&immutable=1" if _rests(path) else ""), uri=True)) as connection:
@@ -54,8 +59,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _rests(path: Path) -> bool:
-    """Whether a database with a write-ahead log has none now: nobody writes to it, and an ordinary connection would
-    leave files beside it. One that is in use is not looked into (`ctxtui.live_database`)."""
+    """True if a write-ahead database has no log now, so that no process is writing.
+
+    An ordinary connection would leave files next to it. One that is in use is not opened (`ctxtui.live_database`).
+    """
     log = path.with_name(path.name + LOG)
     if log.exists() and has_index(path):
         return False
@@ -73,16 +80,15 @@ def tables_of(connection: sqlite3.Connection) -> list[str]:
 
 
 def rows(path: Path, wanted: Wanted | None = None) -> Iterator[bytes]:
-    """The rows of the known tables of `path` as JSON lines, in order of writing, after a line that names the tables;
-    those that `wanted` chooses, all of them without it.
+    """Yield the rows of the known tables as JSON lines in order of writing, after a line that names the tables.
 
-    Raises `Unreadable` where SQLite cannot read it.
+    `wanted` selects rows (None: all). Raises `Unreadable`.
     """
     with reading(path) as connection:
         known = tables_of(connection)
         head = _line({HEAD: known})
         if detect(head) is None:
-            # Somebody else's database: its own first bytes say what it is.
+            # Another program's database: yield the magic bytes, so that the error names its type.
             yield MAGIC
             return
         yield head
@@ -114,10 +120,10 @@ _CHAIN: Final = (
 
 
 class DatabaseSession(Struct, frozen=True, kw_only=True):
-    """A session as the columns of its database tell it.
+    """A session as listed in its database.
 
-    `source` is the format's name, `parent` the session of the same database that began it or that it goes on from ("":
-    it stands for itself), `created` and `updated` are Unix seconds (0: not known), `messages` how many rows it has.
+    `source` is the format's name; `parent` is the session of the same database that started it or that it continues
+    ("": none). `created` and `updated` are Unix seconds (0: unknown), `messages` is a number of rows.
     """
 
     id: str
@@ -133,10 +139,10 @@ class DatabaseSession(Struct, frozen=True, kw_only=True):
 
 
 def sessions_in(database: Path) -> list[DatabaseSession]:
-    """The sessions in the file `database`, newest first; none where it is no database that a reader knows.
+    """List the sessions in the file `database`, newest first; empty if no reader knows it.
 
-    Those with a `parent` are read with it, as threads of its; the others are sessions each, as `updated` as whatever
-    they began. Raises `Unreadable` where SQLite cannot read it.
+    Sessions with a `parent` are read with it as its threads; a session is as new as its newest child. Raises
+    `Unreadable`.
     """
     if not is_database(database):
         return []
@@ -154,13 +160,13 @@ def sessions_in(database: Path) -> list[DatabaseSession]:
 
 
 def roots(database: Path) -> list[DatabaseSession]:
-    """Those of `sessions_in` that stand for themselves and hold anything."""
+    """The sessions of `list_sessions` that have no parent and are not empty."""
     found = sessions_in(database)
     return [one for one in found if not one.parent and (one.messages or any(c.parent == one.id for c in found))]
 
 
 def found_in(database: Path, wanted: str) -> DatabaseSession:
-    """The session of `database` that `wanted` names: its id, its title, or the beginning of one that no other has.
+    """Find a session by its id, its title, or the unique beginning of one.
 
     Raises `NotFound`, `Several`, `Unreadable`.
     """
@@ -190,7 +196,7 @@ def _some(found: Sequence[DatabaseSession]) -> str:
 
 
 def rows_of(database: Path, id_: str) -> Wanted:
-    """Which rows of `database` belong to the session `id_` and to those that it began."""
+    """A row filter for the session `id_` and its descendants."""
     there = sessions_in(database)
     family = [id_]
     for known in family:
@@ -226,14 +232,16 @@ def _has_tips(connection: sqlite3.Connection) -> bool:
 
 
 def _llm_rows(there: set[str], tips: bool) -> dict[str, str]:
-    """The conditions for llm's tables, of both generations, that are `there`; `tips` says that threads name the
-    message that they end with."""
+    """The conditions for those of llm's tables, of both generations, that are in `there`.
+
+    `tips` is True if threads name their last message.
+    """
     made: dict[str, str] = {}
     if "turns" in there:
         turns = f"turn_id IN (SELECT id FROM turns WHERE thread_id {_ONE_OF})"
         made |= {"threads": f"id {_ONE_OF}", "turns": f"thread_id {_ONE_OF}", "turn_tools": turns}
         if "messages" in there:
-            # A fork that nothing was asked in yet ends at a message all the same.
+            # A fork without any request yet still ends at a message.
             also = f"UNION SELECT tip_message_hash FROM threads WHERE id {_ONE_OF} " if tips else ""
             chain = _CHAIN.format(threads=also)
             made |= {"messages": f"hash IN ({chain})", "parts": f"message_hash IN ({chain})"}
@@ -256,11 +264,11 @@ _SHARED: Final = (
     ("attachments", "attachment_id", ("part_attachments", "prompt_attachments")),
     ("fragments", "fragment_id", ("part_fragments", "prompt_fragments", "system_fragments")),
 )
-"""Tables whose rows several sessions may share: the column that names one, and the tables that have it."""
+"""Tables with rows shared by several sessions: the column that refers to them, and the tables that have it."""
 
 
 def _asked(connection: sqlite3.Connection, table: str, wanted: Sequence[str]) -> Iterator[dict[str, Json]]:
-    """The rows of `table` with those of the `wanted` columns that it has; none where it has none."""
+    """Yield the rows of `table` with those of the `wanted` columns that exist; nothing if none does."""
     has = _columns(connection, table)
     columns = ", ".join(name for name in wanted if name in has)
     if columns:
@@ -339,7 +347,7 @@ def _llm(connection: sqlite3.Connection, there: set[str]) -> Iterator[DatabaseSe
 
 
 def _with_children(found: Sequence[DatabaseSession]) -> list[DatabaseSession]:
-    """`found`, each as new as the newest of those that it began; one of a ring of parents stands for itself."""
+    """Update each session's time from its descendants, and break cycles of parents."""
     held = {one.id: one for one in found}
     for id_ in list(held):
         seen, at_ = {id_}, held[id_].parent

@@ -120,7 +120,7 @@ class ResendController(EditController):
         log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
         made = request_again(applied, call, partner, self._asker.config.settings)
-        tokens = request_count(study.book, call, applied, partial(study.measured, call.model)).whole
+        tokens = request_count(study.book, call, applied, partial(study.count_now, call.model)).whole
         edited = "under the staged edits" if applied.touched else "unchanged"
         return Resend(
             variant=edited,
