@@ -25,8 +25,8 @@ from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, t
 from ctxtui.services.config.policy_registry import policy_of
 from ctxtui.services.counting.labels import rules_in_force
 from ctxtui.services.library.glances import glance
-from ctxtui.services.recordings.body_folder import BESIDE, SETTING
-from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find, known_projects
+from ctxtui.services.recordings.body_folder import DEFAULT_FOLDER, SETTING
+from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find_recordings, known_projects
 from ctxtui.store.store import Store
 from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import age
@@ -142,7 +142,7 @@ def _database(path: Path) -> DoctorFinding:
 
 def clients_found(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> list[ClientFound]:
     """Each client: where it was looked, what was found."""
-    return _told(find(cwd, env, clients=clients), cwd, env, clients)
+    return _told(find_recordings(cwd, env, clients=clients), cwd, env, clients)
 
 
 def _told(
@@ -175,7 +175,7 @@ def _told(
 
 def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
     start = time.perf_counter()
-    found = find(cwd, env, sample_paths(), clients)
+    found = find_recordings(cwd, env, sample_paths(), clients)
     took = (time.perf_counter() - start) * 1000
     for one in _told(found, cwd, env, clients):
         yield _client(one, time.time())
@@ -195,7 +195,7 @@ def _whole(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFin
     variable = whole_requests_by(newest.source, version)
     if not variable or env.get(variable):
         return
-    folder = user_home(env) / BESIDE
+    folder = user_home(env) / DEFAULT_FOLDER
     yield DoctorFinding(
         f"{newest.source} requests",
         WARNING,

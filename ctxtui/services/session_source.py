@@ -60,14 +60,14 @@ class SessionSource:
         return RecordingEnd(found, self.settings)
 
     def _end_session(self) -> Session | None:
-        from ctxtui.services.recordings.tail_preview import ending
+        from ctxtui.services.recordings.tail_preview import read_end
 
         path: Path | None = Path(self.name)
         if self.name == "-" or (path is not None and path.is_dir()):
             return None
         if path is not None and not path.is_file():
             path = self._located().path
-        return ending(path) if path is not None else None
+        return read_end(path) if path is not None else None
 
     def _located(self) -> Named:
         """Locate the name, once. Raises what `locate` raises."""
@@ -80,12 +80,12 @@ class SessionSource:
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """Open the recording, with its first reading still to be taken. Raises what `locate` and `opening` raise."""
         from ctxtui.services.library.session_actions import subscribed
-        from ctxtui.services.recordings.open_by_name import opening_named
+        from ctxtui.services.recordings.open_by_name import open_named_unread
 
         self._services.preload()
         found = self._located()
         self._subscribed = subscribed(found, self.settings)
-        self._loaded, news = opening_named(found, self.settings)
+        self._loaded, news = open_named_unread(found, self.settings)
         return self._loaded, iter(news)
 
     def study(self, session: Session) -> Study:
@@ -125,7 +125,7 @@ class SessionSource:
         from ctxtui.services.recordings.stored_session import StoredSession
 
         if isinstance(loaded, StoredSession):
-            return loaded.hosted
+            return loaded.is_hosted
         if loaded.path is not None and loaded.path.resolve() in map(Path.resolve, sample_paths()):
             # Samples are never live, although a fresh clone has new file times.
             return False
@@ -136,10 +136,10 @@ class SessionSource:
         if time.time() - newest < self.settings.live_seconds:
             return True
         # Imported here: not needed for the first frame.
-        from ctxtui.services.recordings.live_clients import clients, is_owned
+        from ctxtui.services.recordings.live_clients import is_owned, running_clients
 
         files = [path for path in (loaded.path, loaded.transcript) if path is not None]
-        running = clients() if files else []
+        running = running_clients() if files else []
         return any(is_owned(path, running) for path in files)
 
     def save_counts(self) -> None:

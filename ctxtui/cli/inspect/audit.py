@@ -18,7 +18,7 @@ from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import AUDIT, AuditRequest
 from ctxtui.tokens.estimators import ESTIMATORS
 
@@ -51,7 +51,7 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
     """Hold forecasts against reports."""
     settings = config_of(context).settings
     asked = AuditRequest(settings, estimator or "")
-    done = worked(AUDIT, expanded(paths, settings.clients), asked, settings, "foretelling")
+    done = worked(AUDIT, expand_names(paths, settings.clients), asked, settings, "foretelling")
     rows: Rows = {one.name: one.result for one in done if one.error is None}
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:

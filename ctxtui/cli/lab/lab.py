@@ -22,7 +22,7 @@ from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import Solved, SolvedSession, solved
 from ctxtui.services.lab.variants import own_models, variants
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import LAB, SOLVE, LabRequest
 from ctxtui.views.lists import lab as views
 from ctxtui.views.pages.lab_page import lab_page
@@ -97,7 +97,7 @@ def lab(
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
     asked = settings if solve else LabRequest(settings, variants(policies, caches, models, own_models(settings)))
-    done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab")
+    done = worked(SOLVE if solve else LAB, expand_names(names, settings.clients), asked, settings, "in the lab")
     failed = [(one.name, one.error) for one in done if one.error is not None]
     best: list[SolvedSession] = [one.result for one in done if solve and one.error is None]
     found: list[SessionLab] = [one.lab for one in best] or [one.result for one in done if one.error is None]

@@ -20,7 +20,7 @@ from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import COST, CostRequest, SessionCost
 from ctxtui.views.home.columns import is_empty
@@ -68,7 +68,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
-    recordings = expanded(names, settings.clients)
+    recordings = expand_names(names, settings.clients)
     read = []
     for one in asked(recordings):
         if one.error is not None:

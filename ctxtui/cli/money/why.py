@@ -28,8 +28,8 @@ from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.recordings.open_by_name import find_last
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import WHY, SessionStatement, StatementRequest
 from ctxtui.views.lists.costs import bill
@@ -62,8 +62,8 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
 def _stated(name: str, settings: Settings) -> Statement:
     if name == LAST and not os.path.lexists(LAST):
         # Its threads are named by the session.
-        name = last_here(Path.cwd(), settings).name
-    return _summed(expanded([name], settings.clients), settings)
+        name = find_last(Path.cwd(), settings).name
+    return _summed(expand_names([name], settings.clients), settings)
 
 
 def _yesterday(settings: Settings) -> Statement:

@@ -13,7 +13,7 @@ from typing import Final
 
 from ctxtui.core.errors import NotFound, Unreadable
 
-SLICE: Final = 1 << 18
+SLICE_BYTES: Final = 1 << 18
 """Bytes read at once: few enough to stay in the processor's cache while they are parsed."""
 
 _PROBE: Final = 64
@@ -30,7 +30,7 @@ class FileChange(Enum):
     GONE = "gone"
 
 
-class Tail:
+class FileTail:
     """Reads a file from its beginning, then only appended bytes.
 
     `offset` is the number of bytes read, `bytes_read` the same over the file's whole life. To detect a rewrite it reads
@@ -48,7 +48,7 @@ class Tail:
         self._probes: dict[int, bytes] = {}
         self._last = b""
 
-    def look(self) -> FileChange:
+    def check(self) -> FileChange:
         """The change of the file: by its status, then by the probes."""
         try:
             now = os.stat(self._name)
@@ -64,26 +64,26 @@ class Tail:
         if same_size and now.st_mtime_ns != self._mtime_ns:
             # The size is the same, but the file was written to: the probes might miss the change.
             return FileChange.REWRITTEN
-        return self._verified(FileChange.NONE if same_size else FileChange.GREW)
+        return self._check_probes(FileChange.NONE if same_size else FileChange.GREW)
 
-    def _verified(self, change: FileChange) -> FileChange:
-        with _opened(self.path) as fd:
-            for at, was in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
-                if os.pread(fd, len(was), at) != was:
+    def _check_probes(self, change: FileChange) -> FileChange:
+        with _open(self.path) as fd:
+            for position, probe in [*self._probes.items(), (self.offset - len(self._last), self._last)]:
+                if os.pread(fd, len(probe), position) != probe:
                     return FileChange.REWRITTEN
         self._settled = True
         return change
 
-    def slices(self) -> Iterator[bytes]:
+    def read_new(self) -> Iterator[bytes]:
         """Yield the bytes appended since the last read, at most `SLICE` at once. Raises `NotFound`, `Unreadable`."""
-        with _opened(self.path) as fd:
+        with _open(self.path) as fd:
             now = os.fstat(fd)
             self._id = (now.st_dev, now.st_ino)
             os.lseek(fd, self.offset, os.SEEK_SET)
             while True:
                 data = _read(fd, self.path)
                 if data:
-                    self._took(data)
+                    self._note_read(data)
                     yield data
                     continue
                 now = os.fstat(fd)
@@ -92,25 +92,25 @@ class Tail:
             self._mtime_ns = now.st_mtime_ns
             self._settled = is_settled(now.st_mtime_ns)
 
-    def _took(self, data: bytes) -> None:
+    def _note_read(self, data: bytes) -> None:
         start, end = self.offset, self.offset + len(data)
         if start == 0:
             self._probes[0] = data[:_PROBE]
-        at = 1 << max(10, start.bit_length())
-        while at + _PROBE <= end:
-            self._probes[at] = data[at - start : at - start + _PROBE]
-            at <<= 1
+        position = 1 << max(10, start.bit_length())
+        while position + _PROBE <= end:
+            self._probes[position] = data[position - start : position - start + _PROBE]
+            position <<= 1
         self._last = (self._last + data[-_PROBE:])[-_PROBE:]
         self.offset = end
         self.bytes_read += len(data)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _open(path: Path) -> Iterator[int]:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error
     try:
         yield fd
     finally:
@@ -119,12 +119,12 @@ def _opened(path: Path) -> Iterator[int]:
 
 def _read(fd: int, path: Path) -> bytes:
     try:
-        return os.read(fd, SLICE)
+        return os.read(fd, SLICE_BYTES)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error
 
 
-def unreadable(path: Path, error: OSError) -> NotFound | Unreadable:
+def read_error(path: Path, error: OSError) -> NotFound | Unreadable:
     """Convert `error` to one that tells the user what to do."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return NotFound(f"no such file: {path}", way_out="`ctxtui sessions` lists what can be opened")
@@ -144,7 +144,7 @@ GONE: Final[FileStamp] = (0, 0, 0)
 """The stamp of a missing file."""
 
 
-def stamp_of(path: Path) -> FileStamp:
+def file_stamp(path: Path) -> FileStamp:
     """A value that changes with the file."""
     try:
         now = os.stat(path)
@@ -153,7 +153,7 @@ def stamp_of(path: Path) -> FileStamp:
     return now.st_ino, now.st_size, now.st_mtime_ns
 
 
-def time_of(folder: str) -> int:
+def folder_time(folder: str) -> int:
     """The modification time of a folder in nanoseconds; 0 if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns
@@ -166,7 +166,7 @@ def is_settled(time_ns: int) -> bool:
     return time.time_ns() - time_ns > _TICK_NS
 
 
-def beginning(path: Path, size: int) -> bytes:
+def read_head(path: Path, size: int) -> bytes:
     """Read the first `size` bytes of a file; nothing if it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -175,7 +175,7 @@ def beginning(path: Path, size: int) -> bytes:
         return b""
 
 
-def entries_of(folder: str | Path) -> list[os.DirEntry[str]]:
+def list_entries(folder: str | Path) -> list[os.DirEntry[str]]:
     """List a folder; empty if it cannot be listed."""
     try:
         with os.scandir(folder) as entries:

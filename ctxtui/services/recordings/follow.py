@@ -16,17 +16,17 @@ from msgspec import Struct
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
-BUSY: Final = 0.025
+BUSY_SECONDS: Final = 0.025
 """Seconds between checks of a recording that grows many times a second: up to thirty frames a second."""
-ACTIVE: Final = 0.05
+ACTIVE_SECONDS: Final = 0.05
 """Seconds between checks of a recording that has just grown."""
-QUIET: Final = 0.125
+IDLE_SECONDS: Final = 0.125
 """Seconds between checks of an idle recording: news must be on the screen within 0.2 s."""
-_TOGETHER: Final = BUSY / 2
+_BATCH_SECONDS: Final = BUSY_SECONDS / 2
 """Recordings due within these seconds are checked together: waking up costs more than a check."""
-_OFTEN: Final = 0.2
+_BUSY_GAP_SECONDS: Final = 0.2
 """Seconds between two changes of a recording that counts as busy."""
-_COOLING: Final = 5.0
+_ACTIVE_FOR_SECONDS: Final = 5.0
 """Seconds without growth after which a recording counts as idle."""
 
 
@@ -41,14 +41,20 @@ class FollowedNews(Struct, frozen=True):
 class _Watch(Struct):
     loaded: Loaded
     due: float
-    grew: float
-    often: bool = False
+    grew_at: float
+    is_busy: bool = False
     """Whether its last two changes came within `_OFTEN` seconds."""
 
     def pause(self, now: float) -> float:
         """Seconds until the next check."""
-        since = now - self.grew
-        return QUIET if since >= _COOLING else BUSY if self.often and since < _OFTEN else ACTIVE
+        since = now - self.grew_at
+        return (
+            IDLE_SECONDS
+            if since >= _ACTIVE_FOR_SECONDS
+            else BUSY_SECONDS
+            if self.is_busy and since < _BUSY_GAP_SECONDS
+            else ACTIVE_SECONDS
+        )
 
 
 class Follower:
@@ -66,7 +72,7 @@ class Follower:
             with self._lock:
                 self._watched[id(loaded)] = _Watch(loaded, now, now)
 
-    def leave(self, loaded: Loaded) -> None:
+    def unwatch(self, loaded: Loaded) -> None:
         """Stop following `loaded`."""
         with self._lock:
             self._watched.pop(id(loaded), None)
@@ -75,24 +81,24 @@ class Follower:
         """Check every due recording; returns what is new, not taken yet."""
         now = self._clock()
         with self._lock:
-            due = [watch for watch in self._watched.values() if watch.due <= now + _TOGETHER]
-        heard = []
+            due = [watch for watch in self._watched.values() if watch.due <= now + _BATCH_SECONDS]
+        news = []
         for watch in due:
-            found = _look(watch.loaded)
-            if found is not None:
-                heard.append(found)
-                watch.often, watch.grew = now - watch.grew < _OFTEN, now
+            item = _check(watch.loaded)
+            if item is not None:
+                news.append(item)
+                watch.is_busy, watch.grew_at = now - watch.grew_at < _BUSY_GAP_SECONDS, now
             watch.due = now + watch.pause(now)
-        return heard
+        return news
 
     def pause(self) -> float:
         """Seconds until the next recording is due."""
         with self._lock:
-            first = min((watch.due for watch in self._watched.values()), default=self._clock() + QUIET)
+            first = min((watch.due for watch in self._watched.values()), default=self._clock() + IDLE_SECONDS)
         return max(0.0, first - self._clock())
 
 
-def _look(loaded: Loaded) -> FollowedNews | None:
+def _check(loaded: Loaded) -> FollowedNews | None:
     try:
         news = loaded.fetch()
     except CtxtuiError as error:
@@ -100,8 +106,8 @@ def _look(loaded: Loaded) -> FollowedNews | None:
     return FollowedNews(loaded, news) if news else None
 
 
-def run(follower: Follower, tell: Callable[[FollowedNews], None], stop: threading.Event) -> None:
+def run_follower(follower: Follower, tell: Callable[[FollowedNews], None], stop: threading.Event) -> None:
     """Follow until `stop` is set; for a worker thread. `tell` is called there and must post a message."""
     while not stop.wait(follower.pause()):
-        for heard in follower.poll():
-            tell(heard)
+        for news in follower.poll():
+            tell(news)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.services.recordings.file_tail import entries_of, is_file
+from ctxtui.services.recordings.file_tail import is_file, list_entries
 from ctxtui.transcripts.kit.readers import HEAD, JOB, LOGS
 
 _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json")
@@ -28,12 +28,12 @@ WHOLE: Final = "session.jsonl"
 _TABLES: Final = ("session", "message", "part")
 
 
-def is_gathered(folder: str, names: Collection[str]) -> bool:
+def is_multi_file(folder: str, names: Collection[str]) -> bool:
     """True if a folder called `folder` with files of these `names` is one recording."""
-    return _way(folder, names) is not None
+    return _find_reader(folder, names) is not None
 
 
-def _way(folder: str, names: Collection[str]) -> Callable[[Path], Iterator[bytes]] | None:
+def _find_reader(folder: str, names: Collection[str]) -> Callable[[Path], Iterator[bytes]] | None:
     """The function that reads such a folder as one recording; None if it is none."""
     if is_job(names):
         return _job if WHOLE not in names else None
@@ -48,15 +48,15 @@ def is_job(names: Collection[str]) -> bool:
     return any(name.endswith("-prompt.txt") and _JOB.fullmatch(name) for name in names)
 
 
-def gathered(path: Path) -> Iterator[bytes] | None:
+def read_multi_file(path: Path) -> Iterator[bytes] | None:
     """Read the recording in the folder `path`, or begun by the file `path`, as one stream; None if it is none.
 
     Reading raises `Unreadable`.
     """
-    way = _way(path.absolute().name, [one.name for one in entries_of(path) if is_file(one)])
-    if way is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
-        way = _opencode
-    return way(path) if way is not None else None
+    read = _find_reader(path.absolute().name, [one.name for one in list_entries(path) if is_file(one)])
+    if read is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
+        read = _opencode
+    return read(path) if read is not None else None
 
 
 def _read(path: Path) -> bytes:
@@ -85,13 +85,13 @@ def _job(folder: Path) -> Iterator[bytes]:
     turns = [path for at in (folder, folder / _TURNS) if at.is_dir() for path in at.glob("turn_*.json")]
     numbered = [*sorted(files, key=_number), *sorted((one for one in turns if _TURN.fullmatch(one.name)), key=_number)]
     for path in numbered:
-        found: dict[str, Any] = {"name": path.name}
+        entry: dict[str, Any] = {"name": path.name}
         text = _read(path).decode("utf-8", "replace")
         try:
-            found["value"] = json.loads(text) if path.suffix == ".json" else text
+            entry["value"] = json.loads(text) if path.suffix == ".json" else text
         except (ValueError, RecursionError) as error:
-            found["trouble"] = str(error)
-        yield b",\n" + json.dumps(found).encode()
+            entry["trouble"] = str(error)
+        yield b",\n" + json.dumps(entry).encode()
     yield b"]"
 
 
@@ -117,7 +117,7 @@ def _opencode(path: Path) -> Iterator[bytes]:
     """Yield the session in `path` and its subsessions as rows of OpenCode's database tables."""
     storage = path.parents[2]
     yield _line({HEAD: _TABLES})
-    for session, parent in _family(path):
+    for session, parent in _with_children(path):
         yield from _row("session", session, lambda value, parent=parent: _session(value, parent))
         for message in _files(storage / "message" / session.stem):
             yield from _row("message", message, lambda value, of=session.stem: {"session_id": of, "data": value})
@@ -125,18 +125,18 @@ def _opencode(path: Path) -> Iterator[bytes]:
                 yield from _row("part", part, lambda value, of=message.stem: {"message_id": of, "data": value})
 
 
-def _family(path: Path) -> list[tuple[Path, str]]:
+def _with_children(path: Path) -> list[tuple[Path, str]]:
     """The session in `path` and its descendants, each with its parent's id."""
     children: dict[str, list[Path]] = {}
     for one in _files(path.parent):
-        children.setdefault(_parent(one), []).append(one)
+        children.setdefault(_parent_id(one), []).append(one)
     family = [(path, "")]
     for one, _ in family:
         family += [(child, one.stem) for child in children.get(one.stem, []) if child != path]
     return family
 
 
-def _parent(path: Path) -> str:
+def _parent_id(path: Path) -> str:
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):

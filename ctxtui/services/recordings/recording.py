@@ -10,18 +10,18 @@ from typing import Final
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Event, Session, Skipped
-from ctxtui.services.recordings.file_tail import GONE, FileChange, FileStamp, stamp_of
-from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context
+from ctxtui.services.recordings.file_tail import GONE, FileChange, FileStamp, file_stamp
+from ctxtui.services.recordings.first_reading import FirstReading, begin_file, no_context_error
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
-_PAUSE: Final = 5.0
+_PAUSE_FACTOR: Final = 5.0
 """The pause before reading a source again, as a multiple of the reading time."""
-_ALL_EVERY: Final = 1.0
+_CHECK_ALL_SECONDS: Final = 1.0
 """Seconds between checks of companion files that have not grown for long."""
 
 
 @dataclass(slots=True)
-class ReadAnew:
+class RereadSource:
     """A source that is read again as a whole when one of `files` changed.
 
     A client's changes to a database do not tell a reader where to go on.
@@ -29,16 +29,16 @@ class ReadAnew:
 
     files: tuple[Path, ...]
     begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
-    seen: list[FileStamp] = field(init=False)
-    due: float = 0.0
+    last_stamps: list[FileStamp] = field(init=False)
+    not_before: float = 0.0
     """The earliest time to read it again (monotonic seconds)."""
 
     def __post_init__(self) -> None:
-        self.seen = self.stamps()
+        self.last_stamps = self.stamps()
 
     def stamps(self) -> list[FileStamp]:
         """Values that change with the files."""
-        return [stamp_of(path) for path in self.files]
+        return [file_stamp(path) for path in self.files]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Loaded:
         name: str,
         path: Path | None = None,
         reading: FirstReading | None = None,
-        anew: ReadAnew | None = None,
+        anew: RereadSource | None = None,
     ) -> None:
         self.name = name
         """The recording's file name, ``standard input`` or a stored id."""
@@ -108,7 +108,7 @@ class Loaded:
     @property
     def skipped(self) -> list[Skipped]:
         """The unreadable records, and the incomplete one at the end of each file."""
-        return [*self._session.skipped, *(self._reading.tails() if self._reading else [])]
+        return [*self._session.skipped, *(self._reading.incomplete() if self._reading else [])]
 
     @property
     def lines(self) -> int:
@@ -123,13 +123,13 @@ class Loaded:
     @property
     def holds_context(self) -> bool:
         """True if model context was found so far."""
-        return self._reading is None or self._reading.found
+        return self._reading is None or self._reading.has_context
 
     def check(self) -> None:
         """Raise `NoContext` if the first reading found no model context."""
         reading = self._reading
-        if reading is not None and not reading.found:
-            raise no_context(reading.head, reading.name, str(self.path or ""))
+        if reading is not None and not reading.has_context:
+            raise no_context_error(reading.head, reading.name, str(self.path or ""))
 
     def fetch(self) -> RecordingNews:
         """Read what was appended since the last call; everything if the file was rewritten or replaced."""
@@ -140,14 +140,14 @@ class Loaded:
             return RecordingNews()
         if self._failed_on is not None:
             return self._restart(reading)
-        change = reading.main.look()
+        change = reading.main.check()
         self.gone = change == FileChange.GONE
         if self.gone:
             return RecordingNews()
         now = time.monotonic()
-        all_ = now - self._looked_at_all > _ALL_EVERY
+        all_ = now - self._looked_at_all > _CHECK_ALL_SECONDS
         self._looked_at_all = now if all_ else self._looked_at_all
-        parts = reading.changes(now, all_)
+        parts = reading.companion_changes(now, all_)
         if {FileChange.REWRITTEN, FileChange.GONE} & {change, *parts.values()}:
             return self._restart(reading)
         grown = [path for path, became in parts.items() if became == FileChange.GREW]
@@ -157,49 +157,49 @@ class Loaded:
         events: list[Event] = []
         if main and reading.main is not None:
             short = len(reading.head) < HEAD_BYTES
-            for some in reading.chunks(reading.main.slices()):
+            for some in reading.read_main(reading.main.read_new()):
                 events += some
-            if short and reading.misjudged():
+            if short and reading.is_misjudged():
                 return self._restart(reading)
         for path in grown:
-            for some in reading.part(path):
+            for some in reading.read_part(path):
                 events += some
         if grown:
             # The reader holds events of bodies back until all new files are read.
             events += reading.reader.settle()
-        for some in reading.companions():
+        for some in reading.read_companions():
             events += some
         return RecordingNews(events)
 
     def _restart(self, old: FirstReading) -> RecordingNews:
         assert old.main is not None
-        seen = stamp_of(old.main.path)
-        if seen == self._failed_on:
+        stamp = file_stamp(old.main.path)
+        if stamp == self._failed_on:
             return RecordingNews()
         try:
-            fresh, events = _whole(begin_file(old.main.path, old.bodies))
+            fresh, events = _read_whole(begin_file(old.main.path, old.bodies))
         except CtxtuiError:
             # Partly rewritten, or deleted again: keep the session until the file changes once more.
-            self._failed_on = seen
+            self._failed_on = stamp
             return RecordingNews()
         self._failed_on = None
         return self._replaced(old, fresh, events)
 
-    def _read_anew(self, old: FirstReading, source: ReadAnew) -> RecordingNews:
+    def _read_anew(self, old: FirstReading, source: RereadSource) -> RecordingNews:
         """Read the source again if its files changed; news only if its session changed too."""
         begun = time.monotonic()
         stamps = source.stamps()
         self.gone = stamps[0] == GONE
-        if stamps == source.seen or self.gone or begun < source.due:
+        if stamps == source.last_stamps or self.gone or begun < source.not_before:
             return RecordingNews()
         try:
-            fresh, events = _whole(source.begin())
+            fresh, events = _read_whole(source.begin())
         except CtxtuiError:
             # Locked, or partly written: keep the session until it can be read.
-            source.due = time.monotonic() + _ALL_EVERY
+            source.not_before = time.monotonic() + _CHECK_ALL_SECONDS
             return RecordingNews()
-        source.seen, source.due = stamps, time.monotonic() + _PAUSE * (time.monotonic() - begun)
-        if not fresh.found or _parts(fresh.session) == _parts(old.session):
+        source.last_stamps, source.not_before = stamps, time.monotonic() + _PAUSE_FACTOR * (time.monotonic() - begun)
+        if not fresh.has_context or _content_key(fresh.session) == _content_key(old.session):
             return RecordingNews()
         return self._replaced(old, fresh, events)
 
@@ -221,13 +221,13 @@ class Loaded:
         return self.take(self.fetch())
 
 
-def _whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:
+def _read_whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:
     reading, chunks = begun
     events = [event for some in chunks for event in some]
     reading.session.fold(events)
     return reading, events
 
 
-def _parts(session: Session) -> tuple[object, ...]:
+def _content_key(session: Session) -> tuple[object, ...]:
     """The parts of a session that are equal in two readings of the same content."""
     return session.about, session.calls, session.threads, len(session.tree), session.happenings

@@ -13,18 +13,18 @@ from ctxtui.core.tree import ROOT
 from ctxtui.services.config.format_registry import detect
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
-LONG: Final = 2_000_000
+LONG_BYTES: Final = 2_000_000
 """Bytes from which on reading takes noticeably long."""
-END: Final = 262_144
+END_BYTES: Final = 262_144
 """Bytes to read at the end: a screenful of blocks even if some are large."""
 
 
 def is_long(size: int) -> bool:
     """True if a recording of `size` bytes takes long to read."""
-    return size >= LONG
+    return size >= LONG_BYTES
 
 
-def ending(path: Path) -> Session | None:
+def read_end(path: Path) -> Session | None:
     """Read the last `END` bytes of a recording of JSON lines as if it began there.
 
     Numbers counted from the beginning are wrong. None if the file is short, is not made of lines, or its end holds no
@@ -36,8 +36,8 @@ def ending(path: Path) -> Session | None:
             if not is_long(size):
                 return None
             head = file.read(HEAD_BYTES)
-            file.seek(size - END)
-            end = file.read(END)
+            file.seek(size - END_BYTES)
+            end = file.read(END_BYTES)
     except OSError:
         return None  # reading the whole reports the error
     form, cut = detect(head, path.name), end.find(b"\n")
@@ -48,5 +48,5 @@ def ending(path: Path) -> Session | None:
     session.fold(reader.feed(end[cut + 1 :])).fold(reader.settle())
     # The title is the first message, which is not in this part.
     session.about = replace(session.about, title="")
-    known = session.calls or any(thread.tip != ROOT for thread in session.threads.values())
-    return session if known and session.threads else None
+    has_context = session.calls or any(thread.tip != ROOT for thread in session.threads.values())
+    return session if has_context and session.threads else None

@@ -18,10 +18,10 @@ from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.companion_files import folders_of
-from ctxtui.services.recordings.databases.address import parted
+from ctxtui.services.recordings.companion_files import companion_folders
+from ctxtui.services.recordings.databases.address import split_address
 from ctxtui.services.recordings.discover import id_of
-from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 from ctxtui.services.search.index import index_unit
 from ctxtui.services.search.pattern import Pattern
@@ -143,14 +143,14 @@ class Searcher:
 
 def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
     """True if a recording may hold a hit, judged by the bytes of its files; most formats need a full read."""
-    if parted(path)[1]:
+    if split_address(path)[1]:
         return True
     try:
         data = path.read_bytes()
         form = detect(data[:HEAD_BYTES], path.name)
         if form is None or form.name not in _PLAIN or may_hold(data):
             return True
-        companions = folders_of(path, form).files({id_of(path.name)})
+        companions = companion_folders(path, form).list_files({id_of(path.name)})
         return any(may_hold(companion.read_bytes()) for companion in companions)
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error

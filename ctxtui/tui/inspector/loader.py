@@ -192,11 +192,11 @@ class SessionLoader:
         self._read_whole = True
         self._post(Complete())
         # Imported here: nothing is followed before it is read.
-        from ctxtui.services.recordings.follow import Follower, run
+        from ctxtui.services.recordings.follow import Follower, run_follower
 
         follower = Follower()
         follower.watch(loaded)
-        run(follower, self._heard, self._stop)
+        run_follower(follower, self._heard, self._stop)
 
     def _heard(self, heard: object) -> None:
         from ctxtui.services.recordings.follow import FollowedNews

@@ -15,7 +15,7 @@ MARK: Final = "#"
 """Separates a database from the id of a session in it."""
 MAGIC: Final = b"SQLite format 3\0"
 
-_SPOKEN: Final = ":@+,=~ "
+_UNQUOTED: Final = ":@+,=~ "
 
 
 def is_database(path: Path) -> bool:
@@ -36,10 +36,10 @@ def is_database(path: Path) -> bool:
 
 def address_of(database: Path, id_: str) -> Path:
     """The address of a session in a database, which `load` and `locate` accept like a file's path."""
-    return Path(f"{database}{MARK}{quote(id_, safe=_SPOKEN)}")
+    return Path(f"{database}{MARK}{quote(id_, safe=_UNQUOTED)}")
 
 
-def parted(path: Path) -> tuple[Path, str]:
+def split_address(path: Path) -> tuple[Path, str]:
     """Split an address into database or folder and id; any other path is returned with ""."""
     file, mark, id_ = str(path).rpartition(MARK)
     if not mark or not id_ or path.exists() or not (is_database(Path(file)) or _is_body_folder(Path(file))):
@@ -56,4 +56,4 @@ def _is_body_folder(path: Path) -> bool:
 
 def file_of(path: Path) -> Path:
     """The file that holds what `path` names: it has a size and a modification time."""
-    return parted(path)[0]
+    return split_address(path)[0]
