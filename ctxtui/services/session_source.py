@@ -98,9 +98,9 @@ class SessionSource:
         """Compute a report in a child process; in this one for standard input, which cannot be read twice."""
         from ctxtui.services.workers.session_report import report
 
-        return report(kind, self.name, loaded if self._is_stdin() else None, self.settings)
+        return report(kind, self.name, loaded if self._is_readable_once() else None, self.settings)
 
-    def _is_stdin(self) -> bool:
+    def _is_readable_once(self) -> bool:
         return self.name == "-"
 
     def staging(self, study: Study, loaded: Loaded) -> StagingArea:

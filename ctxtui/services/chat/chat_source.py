@@ -36,11 +36,11 @@ class ChatSource(SessionSource):
         """The chat's."""
         return self.host.clock()
 
-    def glimpse(self) -> RecordingEnd | None:
+    def read_end(self) -> RecordingEnd | None:
         """Nothing to glimpse."""
         return None
 
-    def _read_once(self) -> bool:
+    def _is_readable_once(self) -> bool:
         return True
 
     def is_live(self, loaded: Loaded) -> bool:

@@ -84,7 +84,7 @@ def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.Monke
     path = recording(home, "waiting", b"{}\n", folder_name(home))
     os.utime(path, (now - 4000, now - 4000))
     running: list[RunningClient] = []
-    monkeypatch.setattr("ctxtui.services.library.library.clients", lambda: tuple(running))
+    monkeypatch.setattr("ctxtui.services.library.library.running_clients", lambda: tuple(running))
     shelf = SessionLibrary(Settings(), home)
     (seen,) = [one for one in shelf.glimpses() if one.path == str(path)]
     assert not seen.live

@@ -82,7 +82,7 @@ async def test_output_is_kept_up_to_a_size_and_nothing_waits_for_the_background(
 
 
 async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_commands, "confinement", lambda root: Confinement())
+    monkeypatch.setattr(agent_commands, "find_confinement", lambda root: Confinement())
     monkeypatch.setattr("ctxtui.services.sandbox.confined.find_confinement", lambda root: Confinement())
     made, kept = commands(tmp_path)
     planned = await made.plan(call("echo 'a b'"))
@@ -108,7 +108,7 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
 async def test_the_agents_commands_have_a_time_and_a_memory(
     kind: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_commands, "confinement", lambda root: Confinement(kind))
+    monkeypatch.setattr(agent_commands, "find_confinement", lambda root: Confinement(kind))
     monkeypatch.setenv("DATABASE_URL", "named")
     monkeypatch.setenv("GH_PAT", "secret")
     (root.parent / "data").write_text("read")
