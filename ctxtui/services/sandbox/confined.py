@@ -71,7 +71,7 @@ async def run_confined(
                 env["TMPDIR"] = str(scratch_dir / "tmp")
                 (scratch_dir / "tmp").mkdir()
                 mounts.append((scratch_dir / "tmp", scratch_dir / "tmp", True))
-            view = replace(await asyncio.to_thread(_view, guarded, network, reads), shown=tuple(mounts))
+            view = replace(await asyncio.to_thread(_view, guarded, network, reads), mounts=tuple(mounts))
 
             def start(argv: Sequence[str], seconds: float) -> Awaitable[CommandResult]:
                 return run_program(way.wrap(argv, view, network=network), root, seconds, env)
@@ -86,7 +86,7 @@ def _view(guarded: GuardedFiles, network: bool, reads: Iterable[str]) -> View:
     repository = find_repository(guarded.root)
     further = [*reads, *(repository[1:] if repository else ())]
     view = build_view(guarded.root, Path.home(), os.environ, network=network, further=further)
-    return replace(view, held=tuple(guarded.parents), guarded=tuple(guarded.read_only))
+    return replace(view, fixed=tuple(guarded.parents), guarded=tuple(guarded.read_only))
 
 
 async def _import_changes(

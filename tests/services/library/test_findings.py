@@ -199,7 +199,7 @@ def test_kinds_have_names_of_their_own() -> None:
     names = [kind.KIND for kind in KINDS]
     assert len(set(names)) == len(names) and all(names)
     page = (Path(__file__).parents[3] / "docs" / "growth.md").read_text("utf-8")
-    table = page.partition("| kind | is the case where")[2].partition("\n\n")[0]
+    table = page.partition("| kind | found if")[2].partition("\n\n")[0]
     assert [line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]] == names
 
 

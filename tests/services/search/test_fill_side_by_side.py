@@ -34,7 +34,7 @@ def test_all_processors_make_the_same_index(ctxtui: Run, monkeypatch: pytest.Mon
     recordings()
     here = told(ctxtui)
     started: list[int] = []
-    pool = index.answers
+    pool = index.iter_answers
 
     def counted(maker: str, requests: object, gone: object, workers: int) -> object:
         started.append(workers)
