@@ -358,7 +358,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         screen.state.host.partner = hosted
         await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
-        rows = {each.name: each.help() for each in screen.app.screen.result.every}
+        rows = {each.name: each.help() for each in screen.app.screen.found.every}
         assert next(iter(rows)) == MODEL, "the present one comes first"
         assert "from the price list" not in rows["mystery-1"] and "not known" in rows["mystery-1"]
         other = rows["claude-haiku-4-5"]
@@ -474,7 +474,7 @@ def received(seen: list[Seen]) -> list[str]:
 
 def notes(screen: ChatScreen) -> list[object]:
     assert screen.edits.overlay is not None
-    return [edit.given.get("text") for edit in screen.edits.overlay.staged if edit.kind == "note"]
+    return [edit.params.get("text") for edit in screen.edits.overlay.staged if edit.kind == "note"]
 
 
 async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_back(tmp_path: Path) -> None:

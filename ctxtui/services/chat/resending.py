@@ -26,12 +26,12 @@ from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied, leaving
+from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.services.chat.model_choice import params_for
@@ -210,7 +210,7 @@ def request_again(applied: Applied, call: Call, partner: ChatModel, settings: Se
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
     params, most = _params(call, partner, settings)
     tree = Tree()
-    body = go_on(tree, tree.extend(ROOT, leaving(applied)), dialect, params).draft().body
+    body = go_on(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
     found = check(dialect, body)
     return ResentRequest(body, most, f"the provider would refuse it: {found[0].message}" if found else "")
 
@@ -238,7 +238,7 @@ def most_usd(partner: ChatModel, tokens: int, answer: int, table: PriceTable) ->
     0 where nothing is charged; None where no price is known."""
     if partner.is_offline or keeps_to_itself(partner) or partner.endpoint.local:
         return 0.0
-    found = rates(partner.model, partner.endpoint.name, table=table)
+    found = find_rates(partner.model, partner.endpoint.name, table=table)
     if found is None:
         return None
     return tokens * max(found.fresh, found.write_5m, found.write_1h) + answer * found.output

@@ -16,7 +16,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.tokens.weights import prior, slack, tokens
+from ctxtui.tokens.weights import half_interval, prior_weights, weigh
 
 
 class ToolSize(NamedTuple):
@@ -82,9 +82,11 @@ def measure_definitions(
     conversation = begin(Tree(), ConversationStart(dialect, {"model": model, "max_tokens": 1}, definitions))
     blocks = [item.block for item in conversation.tree.items(conversation.head) if item.place.section == "tools"]
     card = table_for(settings).card(model)
-    weights, features = prior(card), counter(card)
+    weights, features = prior_weights(card), counter(card)
     sizes = []
     for one, block in zip(definitions, blocks, strict=True):
         measured = features(block)
-        sizes.append(ToolSize(str(one["name"]), tokens(measured, weights), slack(measured, weights), len(block.body)))
+        sizes.append(
+            ToolSize(str(one["name"]), weigh(measured, weights), half_interval(measured, weights), len(block.body))
+        )
     return DefinitionSizes(model, tuple(sorted(sizes, key=lambda tool: -tool.tokens)))

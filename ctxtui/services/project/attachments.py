@@ -18,7 +18,7 @@ from ctxtui.project.named import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered
 from ctxtui.project.signatures import signatures
 from ctxtui.services.project.report import Meter
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
 _MAX_FILE_BYTES: Final = 20_000_000
 _MAX_FOLDER_NAMES: Final = 500
@@ -39,7 +39,7 @@ class AttachedFile(Struct, frozen=True, kw_only=True):
     kind: str
     form: str
     tokens: int
-    attached: Attached
+    attached: Attachment
 
 
 def list_named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
@@ -103,7 +103,7 @@ def _read_attachment(name: str, place: Path, meter: Meter, room: int) -> Attache
         if trouble:
             raise NotAttached(trouble, place=name, way_out="make it smaller")
     tokens = meter.block(file.block)
-    return AttachedFile(name=name, kind=file.kind, form=WHOLE, tokens=tokens, attached=Attached(file.block))
+    return AttachedFile(name=name, kind=file.kind, form=WHOLE, tokens=tokens, attached=Attachment(file.block))
 
 
 def _attach_text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
@@ -119,14 +119,14 @@ def _attach_text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
                 way_out="name a part of it, or let the agent read it",
             )
         tokens = short
-    return AttachedFile(name=name, kind=TEXT, form=form, tokens=tokens, attached=Attached(block.text(whole), "file"))
+    return AttachedFile(name=name, kind=TEXT, form=form, tokens=tokens, attached=Attachment(block.text(whole), "file"))
 
 
 def _attach_folder(name: str, place: Path, meter: Meter) -> AttachedFile:
     names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in place.iterdir())
     more = [f"[{len(names) - _MAX_FOLDER_NAMES:,} more]"] if len(names) > _MAX_FOLDER_NAMES else []
     text = f'<folder path="{name}">\n' + "\n".join([*names[:_MAX_FOLDER_NAMES], *more]) + "\n</folder>"
-    attached = Attached(block.text(text), "file")
+    attached = Attachment(block.text(text), "file")
     return AttachedFile(name=name, kind="folder", form=WHOLE, tokens=meter.text(text), attached=attached)
 
 

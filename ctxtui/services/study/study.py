@@ -28,7 +28,7 @@ from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene, scene_at
 
 _CATCH_UP_CALLS: Final = 512
@@ -210,7 +210,7 @@ class Study:
     def tokens(self, model: str, block: Block) -> int | None:
         """The tokens of a block outside of any context; None while it is being counted."""
         found = self.features(model, block)
-        return None if found is None else round(tokens(found, self.book.weights(model)))
+        return None if found is None else round(weigh(found, self.book.weights(model)))
 
     def count_now(self, model: str, block: Block) -> Features:
         """Count the features of a block now; for a worker thread."""

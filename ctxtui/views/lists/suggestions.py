@@ -59,7 +59,7 @@ def _risk(one: Suggestion, room: int) -> Span:
         return Span("breakpoints" if one.edits else "by hand", "dim")
     if one.is_safe and risk > Risk.OUTSIDE:
         return Span("tools go", advice.STYLE[Risk.NOTHING])
-    return Span(risk.words if cells.width(risk.words) <= room else risk.short, advice.STYLE[risk])
+    return Span(risk.description if cells.width(risk.description) <= room else risk.short, advice.STYLE[risk])
 
 
 def sum_of(one: Suggestion) -> str:
@@ -124,7 +124,7 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
     for new in then.news:
         if new.edit.id not in known:
             text = safe_text.one_line(read(new.item.block).text, 400)
-            found.append((new.at, ChangedBlock(0, new.category, new.edit.does.mark, 0, new.tokens, text=text)))
+            found.append((new.at, ChangedBlock(0, new.category, new.edit.spec.mark, 0, new.tokens, text=text)))
     return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 

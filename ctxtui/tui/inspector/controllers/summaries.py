@@ -135,7 +135,9 @@ class SummariesController(EditController):
             return
         context = self.edits.context_of(scene)
         at = context.find(new.edit.targets[0]) if new is not None else self.edits.position(node)
-        edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
+        edit = (
+            None if at is None else edits_from_selection.annotate_summary(context, overlay.in_force, at, rating, remark)
+        )
         if edit is None:
             self.say([Span("no summary stands for this block", "dim")])
         else:
@@ -208,12 +210,12 @@ class SummariesController(EditController):
 
     def _offer_told(self, partner: ChatModel, body: bytes) -> Spans:
         """What would be sent to whom, and about what it costs."""
-        from ctxtui.tokens.weights import tokens
+        from ctxtui.tokens.weights import weigh
 
         study = self.state.study
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
-        count = round(tokens(study.count_now(partner.model, whole), study.book.weights(partner.model)))
+        count = round(weigh(study.count_now(partner.model, whole), study.book.weights(partner.model)))
         usd = self._price(partner, Usage(fresh=count, output=_ANSWER))
         price = f", about {numbers.money(usd)}" if usd is not None else ", no price is known"
         name = f"{partner.model} ({partner.endpoint.name})"
@@ -234,7 +236,7 @@ class SummariesController(EditController):
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        given = {**job.edit.given, "text": made.text, "by": made.model}
+        given = {**job.edit.params, "text": made.text, "by": made.model}
         edit = edits.make("summarize", job.edit.targets, given)
         if job.thread == self.state.thread:
             for one in self.edits.stage([edit]):
