@@ -15,7 +15,7 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short, rule
 from ctxtui.cli.progress import Working
 from ctxtui.project.budget import PARTS, groups
-from ctxtui.services.agent_tools.agent_tools import wanted_of
+from ctxtui.services.agent_tools.agent_tools import select_enabled
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.model_choice import usual_model
 from ctxtui.services.chat.opening import SYSTEM, tool_definitions
@@ -61,7 +61,7 @@ def budget(
         window=model_window(name, config, hub=True) if hub else None,
         task=task,
         system=SYSTEM,
-        tools=tuple(wanted_of(tool_definitions(), config.settings.tools)),
+        tools=tuple(select_enabled(tool_definitions(), config.settings.tools)),
         takes=dict(_taken(one) for one in takes),
         memory=kept.texts if kept is not None else (),
         apart=files.apart,

@@ -33,7 +33,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.curation.policies.profile import Profile
 from ctxtui.providers.rate_limits import Headroom
 from ctxtui.providers.sdk_client import SdkLine
-from ctxtui.services.agent_tools.agent_tools import AgentTools, Outside, tools_for
+from ctxtui.services.agent_tools.agent_tools import AgentTools, ExternalContent, tools_for
 from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice
 from ctxtui.services.chat.chat_news import TOLD, ChatNews, Judge, Tell, no_rule
 from ctxtui.services.chat.context_files import ContextFiles
@@ -133,7 +133,7 @@ class Host:
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
         """Find the partner, make the conversation, begin to record. Raises what `choose` raises."""
         self.tell, self.price = tell, price
-        outside = Outside(self._outside, lambda: self.overlay())
+        outside = ExternalContent(self._outside, lambda: self.overlay())
         kept = self.files.tools
         tools = self.tools = tools_for(self.config, self.cwd, outside, tool_definitions(kept), kept, self.own.tools)
         tools.own.caller = Caller(self.cwd, self.children, self.say)
@@ -167,7 +167,7 @@ class Host:
             partner = await refined(partner, self.line, self.config)
         self.partner = partner
         self.files.meet(partner)
-        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
+        self.tools.adjust_to_model(local=partner.endpoint.local) if self.tools is not None else None
 
     async def _introduced(self) -> ChatModel:
         partner = await self._chosen()
@@ -322,7 +322,7 @@ class Host:
             return
         self.partner, talk = partner, self.runner.conversation
         self.files.meet(partner)
-        self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
+        self.tools.adjust_to_model(local=partner.endpoint.local) if self.tools is not None else None
         params = params_for(partner, self.config.settings)
         self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=partner.window),)))

@@ -13,7 +13,7 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import Offer, offers
 from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.external_editor import NoPager, page
+from ctxtui.services.external_editor import NoPager, show_in_pager
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -94,7 +94,7 @@ class ModelController(ChatController):
         try:
             body = runner.conversation.draft().body.decode("utf-8", "replace")
             with self.access.suspended():
-                page(safe_text.lines(body), self._pager)
+                show_in_pager(safe_text.lines(body), self._pager)
         except (CtxtuiError, NoPager) as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()
@@ -107,7 +107,7 @@ class ModelController(ChatController):
         try:
             text = await rendered(partner.endpoint, runner.conversation.draft().body)
             with self.access.suspended():
-                page(safe_text.lines(text), self._pager)
+                show_in_pager(safe_text.lines(text), self._pager)
         except (CtxtuiError, NoPager) as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()

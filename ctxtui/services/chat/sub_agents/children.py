@@ -92,7 +92,7 @@ class Children:
         number = 1 + sum(thread.startswith(f"{AGENT}-") for thread in host.session.threads)
         thread = f"{AGENT}-{number}"
         names = self._lent(task)
-        tools = host.tools.lent(names, Caller(host.cwd, NoAgents(), host.say))
+        tools = host.tools.for_sub_agent(names, Caller(host.cwd, NoAgents(), host.say))
         run = ChildRun(host, task, thread, partner, tools, self.shape_of(thread, partner))
         run.teller, run.may_spend, run.may_retry = teller, self.may_spend, self.may_retry
         run.begin()
