@@ -77,6 +77,6 @@ def test_nothing_is_read_for_a_session_without_edits(tmp_path: Path) -> None:
     assert kept.may_have_unnamed() and kept.cached("s", MAIN) is None
     kept.load_ahead()
     assert not kept.may_have_unnamed()
-    assert kept.cached("s-2", "sub") == kept.known("never stored", MAIN) == StoredEdits()
+    assert kept.cached("s-2", "sub") == kept.cached("never stored", MAIN) == StoredEdits()
     assert kept.cached("other", MAIN) is None
     assert kept.read("other", MAIN) == kept.cached("other", MAIN)

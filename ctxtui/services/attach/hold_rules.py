@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.attach.preparation.preparer_client import RequestForecast
+from ctxtui.services.attach.preparation.preparer_client import ForecastSummary
 
 BYTES_PER_TOKEN: Final = 4
 """Bytes per token, roughly: the rule decides at once, without a tokenizer."""
@@ -48,7 +48,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
             return f"{self.pattern.pattern.decode('utf-8', 'replace')} stands in it"
         return "each request is held" if self.each else ""
 
-    def forecast_reason(self, forecast: RequestForecast | None) -> str:
+    def forecast_reason(self, forecast: ForecastSummary | None) -> str:
         """The reason to hold a request with this forecast; "" if none, or without a forecast."""
         if forecast is None:
             return ""

@@ -21,7 +21,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
-from ctxtui.services.attach.preparation.preparer_client import PreparedRequest, PreparerClient, RequestForecast
+from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
 from ctxtui.transcripts.kit.fields import obj, word
 from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
@@ -64,7 +64,7 @@ class HeldRequest:
     since: float
     until: float
     decision: asyncio.Future[Decision]
-    forecast: RequestForecast | None = None
+    forecast: ForecastSummary | None = None
     pings_from: float | None = None
     """Time of the first ping to its client (Unix seconds); None if its API has no pings."""
     pinged: bool = False

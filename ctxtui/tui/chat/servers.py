@@ -137,7 +137,7 @@ class ServersController(ChatController):
         self._ask(f"{what}{_effect(found[0], found[1])}", lambda: self._turn(name, on))
 
     async def _turn(self, name: str, on: bool) -> None:
-        told = await self.host.offer(name, on)
+        told = await self.host.offer_server(name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(told, 200), "dim")])
         self.state.grow_soon()
 

@@ -27,7 +27,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.attach.preparation.preparer_client import LeavingRequest, PreparedRequest, RequestForecast
+from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, LeavingRequest, PreparedRequest
 from ctxtui.services.config.policy_registry import chosen_steps
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cached_by
@@ -110,12 +110,12 @@ class Preparer:
         if not calls or calls[-1].usage is None:
             call = _as_call(exchange, decoded, leaving.head, request.thread)
             first = first_of(recording.replay, recording.book, recording.counter, request.settings, call)
-            return PreparedRequest(forecast=RequestForecast(first.input, first.total, ""))
+            return PreparedRequest(forecast=ForecastSummary(first.input, first.total, ""))
         overlay = recording.edits.of(request.thread)
         done, trouble = self._apply_waiting(recording, leaving, overlay, calls[-1])
         next_call = leaving.next(recording, overlay, request.at)
         assert next_call is not None
-        forecast = RequestForecast(next_call.coming.input, next_call.coming.total, miss_reason(next_call.coming, calls))
+        forecast = ForecastSummary(next_call.coming.input, next_call.coming.total, miss_reason(next_call.coming, calls))
         return PreparedRequest(forecast=forecast, done=done, trouble=trouble)
 
     def _apply_waiting(

@@ -22,7 +22,7 @@ MAX_PREPARE_SECONDS: Final = 20.0
 """Seconds that a request waits to be prepared."""
 
 
-class RequestForecast(Struct, frozen=True):
+class ForecastSummary(Struct, frozen=True):
     """Forecast of a request: its input in `tokens`, its cost in `usd` with a typical answer, the reason of a `miss`.
     `usd` is None if no price is known; `miss` is "" if it will hit the cache.
     """
@@ -52,7 +52,7 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
     `done` describes waiting edits that were applied and policies that acted; `trouble` is a problem with them.
     """
 
-    forecast: RequestForecast | None = None
+    forecast: ForecastSummary | None = None
     why: str = ""
     done: tuple[str, ...] = ()
     trouble: str = ""
