@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from ctxtui.attach.run import OTHER, TALK
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import standing, waiting
+from ctxtui.core.edit_log import edits_in_force, waiting_until
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
@@ -80,9 +80,11 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     applied_ids = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held_back)
     if not applied.touched and not applied.marks and not applied.refused:
         return CuratedRequest(None, Proof((), asleep, tuple(held_back.items())))
-    result = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.takes)
+    result = outgoing(
+        applied, request.skeleton, dialect=dialect, model=request.model, request_limits=card.request_limits
+    )
     # Violations of the client's own request are ignored; only those that edits add count.
-    before = {item.message for item in check(dialect, body, takes=card.takes)}
+    before = {item.message for item in check(dialect, body, takes=card.request_limits)}
     added = [item for item in result.violations if item.message not in before]
     if added:
         return CuratedRequest(
@@ -174,7 +176,7 @@ class AppliedEdits(Struct):
                 edits = snapshot.edits_of(session, thread)
                 if edits is None:
                     log = store.edits(session, thread)
-                    edits = StoredEdits(standing(log).applied, bool(waiting(log)))
+                    edits = StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
         except NotFound:
             return StoredEdits()
         snapshot.by_thread[session, thread] = edits

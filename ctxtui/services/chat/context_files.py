@@ -19,7 +19,7 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.project.budget import groups
 from ctxtui.project.named import relevant
 from ctxtui.project.selection import Selection, select
@@ -36,7 +36,7 @@ from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import Meter, counted_project, thresholds_of
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
 # The methods import the modules that read and count projects: the first frame of a chat does not need them.
 
@@ -49,7 +49,7 @@ _OPENAI_MARKER: Final[Mapping[str, Json]] = {"prompt_cache_breakpoint": {"mode":
 class MessageContent(Struct, frozen=True):
     """Content to send with a message: `attached` blocks, `memory` (None: there is none), and a `note` about it."""
 
-    attached: tuple[Attached, ...] = ()
+    attached: tuple[Attachment, ...] = ()
     memory: MemoryPlace | None = None
     note: str = ""
 
@@ -131,7 +131,9 @@ class ContextFiles:
         chat_model = self._chat_model
         if chat_model is None or chat_model.endpoint.local:
             return None
-        by = rates(chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=prices_for(self._settings))
+        by = find_rates(
+            chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=prices_for(self._settings)
+        )
         return tokens * by.fresh if by is not None else None
 
     def content_for(self, text: str, session: Session, head: int) -> MessageContent:
@@ -150,7 +152,7 @@ class ContextFiles:
         notes = [f"{len(named):,} named file{'' if len(named) == 1 else 's'}"] if named else []
         if auto:
             chosen = self.select_files(text, used + sum(file.tokens for file in named), {file.name for file in named})
-            attached += [Attached(block.text(file.text), "file") for file in chosen.chosen]
+            attached += [Attachment(block.text(file.text), "file") for file in chosen.chosen]
             notes.append(describe_selection(chosen))
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
@@ -214,7 +216,7 @@ class ContextFiles:
         if chat_model.endpoint.dialect == ANTHROPIC:
             return _ANTHROPIC_MARKER
         if chat_model.endpoint.name == "openai" and chat_model.endpoint.dialect in (CHAT, RESPONSES):
-            rules = cache_rules().rules(self.card, "openai")
+            rules = cache_rules().for_model(self.card, "openai")
             return _OPENAI_MARKER if rules.mechanism.takes_breakpoints else None
         return None
 

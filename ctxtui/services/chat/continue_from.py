@@ -24,7 +24,7 @@ from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended, hosting
 from ctxtui.store.store import Store
 from ctxtui.wire.translate.client_fields import without_client_fields
-from ctxtui.wire.translate.turns import THINKING, part_of
+from ctxtui.wire.translate.turns import THINKING, to_part
 
 CLAIM_SECONDS: Final = 2.0
 """Seconds to wait for another chat of this process that is being closed."""
@@ -113,7 +113,7 @@ def _end(session: Session, thread: str, call: Call, number: int) -> int:
 def _talk(items: Sequence[Item]) -> tuple[Item, ...]:
     """The conversation without thinking, which is bound to another system prompt and tools (facts §1)."""
     messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
-    return tuple(item for item in messages if part_of(item.block).what != THINKING or item.block.kind == "header")
+    return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
 
 
 def _system(items: Sequence[Item]) -> str:

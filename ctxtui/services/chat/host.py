@@ -59,7 +59,7 @@ from ctxtui.store.rows import Price
 from ctxtui.store.sessions.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
 
 class Host:
@@ -380,7 +380,7 @@ class Host:
             self.on_released()
             self._handle_moment(progress.Noted("edits", message))
 
-    async def _read_attachments(self, text: str) -> Sequence[Attached]:
+    async def _read_attachments(self, text: str) -> Sequence[Attachment]:
         """Read the files for the user's message `text`, and set the memory."""
         assert self.runner is not None
         head = self.runner.conversation.head

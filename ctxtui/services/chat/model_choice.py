@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound, ProviderError
-from ctxtui.pricing.rates import rates
-from ctxtui.pricing.table import PriceTable, models_of
+from ctxtui.pricing.rates import find_rates
+from ctxtui.pricing.table import PriceTable, list_models
 from ctxtui.providers.endpoint import (
     ADDRESSES,
     ANTHROPIC,
@@ -272,7 +272,7 @@ class ModelOffer(NamedTuple):
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
     """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
-    table_models = {} if chat_model.endpoint.local else dict(models_of(chat_model.endpoint.name))
+    table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [
         _offer(name, chat_model, table_models, table, listed=name in listed)
@@ -282,7 +282,9 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
     """List prices of `chat_model` in USD per million tokens of input and output; None if unknown."""
-    rates_ = None if stays_on_machine(chat_model) else rates(chat_model.model, chat_model.endpoint.name, table=table)
+    rates_ = (
+        None if stays_on_machine(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
+    )
     return (rates_.fresh * 1e6, rates_.output * 1e6) if rates_ is not None else None
 
 
@@ -291,7 +293,7 @@ def _offer(
 ) -> ModelOffer:
     own_window = chat_model.window if name == chat_model.model else 0
     window = own_window or model_table().card(name).window or table_models.get(name, 0)
-    rates_ = None if chat_model.endpoint.local else rates(name, chat_model.endpoint.name, table=table)
+    rates_ = None if chat_model.endpoint.local else find_rates(name, chat_model.endpoint.name, table=table)
     if rates_ is None:
         return ModelOffer(name, window, None, None, listed)
     return ModelOffer(name, window, rates_.fresh * 1e6, rates_.output * 1e6, listed)

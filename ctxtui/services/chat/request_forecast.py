@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.book import Book
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import PrefixChains
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
@@ -28,7 +28,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import Pricer
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.wire.request import Request
 
 MAX_REPLAYED_CALLS: Final = 20
@@ -62,8 +62,8 @@ class RequestForecaster:
         self._rules = rules
         self.chat_model = chat_model
         self._price = price
-        self._prefixes = Prefixes(Tree())
-        self._summed = Summed(self._prefixes.tree, self._count)
+        self._prefixes = PrefixChains(Tree())
+        self._summed = SummedTokens(self._prefixes.tree, self._count)
         self._simulator = Simulator()
         self._lock = threading.Lock()
         self._last: dict[str, tuple[Draft, CacheOutcome]] = {}
@@ -79,7 +79,7 @@ class RequestForecaster:
 
     def _count(self, block: Block) -> int:
         card, weights = self._book.card(self.chat_model.model), self._book.weights(self.chat_model.model)
-        return round(tokens(self._counter(card)(block), weights))
+        return round(weigh(self._counter(card)(block), weights))
 
     def forecast(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
         """Forecast `draft` of `thread`, sent at Unix time `at`; None if the provider would refuse it."""
@@ -93,11 +93,11 @@ class RequestForecaster:
             prompt = self._prompt(request, thread)
             if prompt is None:
                 return None
-            outcome = self._simulator.ask(prompt, at)
+            outcome = self._simulator.predict(prompt, at)
             self._last[thread] = draft, outcome
             miss = self._miss(outcome, self._previous_tokens.get(thread, 0))
         # Outside of the lock: the first price waits for a process to start.
-        cost = self._cost(replace(outcome.usage(), output=1), at)
+        cost = self._cost(replace(outcome.to_usage(), output=1), at)
         usd, answer = (cost.fresh + cost.read + cost.write, cost.output) if cost is not None else (None, 0.0)
         return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss, answer)
 
@@ -108,7 +108,9 @@ class RequestForecaster:
             return self._summed(node) + beyond if node else 0
 
         name = self.chat_model.endpoint.name
-        prompt, is_refused = prompt_of(self._prefixes, request, self._rules, tokens, provider=name, scope="chat")
+        prompt, is_refused = prompt_from_request(
+            self._prefixes, request, self._rules, tokens, provider=name, scope="chat"
+        )
         return None if is_refused else prompt
 
     def _learn(self, thread: str) -> None:
@@ -147,15 +149,17 @@ class RequestForecaster:
         last = self._last.get(thread)
         # The sent request may have a lower answer limit than the forecast one, so compare only contexts.
         if last is not None and last[0].sent_head == draft.sent_head:
-            self._simulator.take(last[1], began=at)
+            self._simulator.record(last[1], began=at)
             self._previous_tokens[thread] = last[1].total
             del self._last[thread]
 
 
 def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: Pricer) -> RequestForecaster:
-    """Make a forecaster for requests to `chat_model`, with the cache rules of its provider."""
+    """Make a forecaster for requests to `chat_model`, with the cache for_model of its provider."""
     kind = "" if chat_model.is_offline else chat_model.endpoint.kind or chat_model.endpoint.name
-    return RequestForecaster(book, counter, cache_rules().rules(book.card(chat_model.model), kind), chat_model, price)
+    return RequestForecaster(
+        book, counter, cache_rules().for_model(book.card(chat_model.model), kind), chat_model, price
+    )
 
 
 def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:

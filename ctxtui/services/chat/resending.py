@@ -31,7 +31,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.model_choice import params_for
@@ -250,7 +250,7 @@ def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) 
     """
     if chat_model.is_offline or stays_on_machine(chat_model) or chat_model.endpoint.local:
         return 0.0
-    rates_ = rates(chat_model.model, chat_model.endpoint.name, table=table)
+    rates_ = find_rates(chat_model.model, chat_model.endpoint.name, table=table)
     if rates_ is None:
         return None
     return tokens * max(rates_.fresh, rates_.write_5m, rates_.write_1h) + answer * rates_.output

@@ -29,7 +29,7 @@ from ctxtui.services.chat.model_summary import (
     write_summary,
 )
 from ctxtui.services.editing.edited_context import Ready
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from tests.analysis.cache.test_audit import Talk
 from tests.curation.price.test_price_tag import long_talk, result
 from tests.services.chatting import config
@@ -51,7 +51,7 @@ def ready(context: Context) -> Ready:
         chosen=choose(session),
         context=context,
         applied=Applied(context),
-        takes=Takes(prefill=False),
+        takes=RequestLimits(prefill=False),
         after=True,
     )
 

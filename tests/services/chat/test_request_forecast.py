@@ -33,8 +33,8 @@ def chat() -> tuple[Session, Conversation]:
 def teller(session: Session, prices: Pricer) -> RequestForecaster:
     counter = Counter()
     book = book_for(session, counter, Settings())
-    rules = cache_rules().rules(book.card(MODEL), "anthropic")
-    return RequestForecaster(book, counter, rules, ChatModel(Endpoint("anthropic", "anthropic"), MODEL), prices)
+    for_model = cache_rules().for_model(book.card(MODEL), "anthropic")
+    return RequestForecaster(book, counter, for_model, ChatModel(Endpoint("anthropic", "anthropic"), MODEL), prices)
 
 
 def asked(conversation: Conversation, words: str) -> Draft:
