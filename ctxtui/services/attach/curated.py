@@ -17,9 +17,9 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.context import Context, lifetimes
+from ctxtui.curation.context import Context, marker_lifetimes
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.store.store import Store
@@ -73,14 +73,14 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     request = DIALECTS[dialect].decode_request(body, None)
     card = model_table().card(request.model)
     head = tree.extend(ROOT, request.items)
-    context = Context(tree, head, dialect, request.params, lifetimes(request))
+    context = Context(tree, head, dialect, request.params, marker_lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
     asleep = tuple(item.edit.id for item in applied.asleep)
     held_back = {item.edit.id: item.why for item in applied.held}
     applied_ids = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held_back)
-    if not applied.touched and not applied.marks and not applied.refused:
+    if not applied.is_changed and not applied.marks and not applied.refused:
         return CuratedRequest(None, Proof((), asleep, tuple(held_back.items())))
-    result = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.request_limits)
+    result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.request_limits)
     # Violations of the client's own request are ignored; only those that edits add count.
     before = {item.message for item in check(dialect, body, takes=card.request_limits)}
     added = [item for item in result.violations if item.message not in before]

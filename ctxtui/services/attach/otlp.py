@@ -99,7 +99,7 @@ class Exporter:
     def __post_init__(self) -> None:
         self.url = traces_url(self.url)
         self._headers = collector_headers(self.url, self.settings, os.environ)
-        self._mask = Masker(mask_rules(), Level.SECRETS).value if self.content else None
+        self._mask = Masker(mask_rules(), Level.SECRETS).mask_value if self.content else None
 
     @property
     def waiting(self) -> int:

@@ -26,7 +26,7 @@ from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied, leaving
+from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
@@ -218,7 +218,7 @@ def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, setting
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
     params, max_tokens = _params(call, chat_model, settings)
     tree = Tree()
-    body = go_on(tree, tree.extend(ROOT, leaving(applied)), dialect, params).draft().body
+    body = go_on(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
     violations = check(dialect, body)
     return ResentRequest(
         body, max_tokens, f"the provider would refuse it: {violations[0].message}" if violations else ""
