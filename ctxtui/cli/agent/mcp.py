@@ -20,7 +20,7 @@ from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
-from ctxtui.services.chat.model_choice import USUAL, makers
+from ctxtui.services.chat.model_choice import DEFAULT_MODELS, providers_of
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.mcp_servers import McpServer, servers
 from ctxtui.services.config.paths import data_dir, log_dir
@@ -117,8 +117,8 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
     """
     config = config_of(context)
     definitions = read_definitions(Path(what)) if _is_file(what) else asyncio.run(_asked(config, what))
-    model = model or config.settings.model or USUAL["anthropic"]
-    dialect = RESPONSES if makers(model) == ["openai"] else ANTHROPIC
+    model = model or config.settings.model or DEFAULT_MODELS["anthropic"]
+    dialect = RESPONSES if providers_of(model) == ["openai"] else ANTHROPIC
     with counter_with_memory(config.settings) as counter:
         found = measure_definitions(definitions, model, dialect, config.settings, counter)
     over = most is not None and found.tokens > most

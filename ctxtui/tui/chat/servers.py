@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.host import Host
-from ctxtui.services.external_editor import page
+from ctxtui.services.external_editor import show_in_pager
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.tui.chat.state import ChatController, ChatState
@@ -143,7 +143,7 @@ class ServersController(ChatController):
         self._ask(f"{what}{_effect(found[0], found[1])}", lambda: self._turn(name, on))
 
     async def _turn(self, name: str, on: bool) -> None:
-        told = await self.host.offer(name, on)
+        told = await self.host.offer_server(name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(told, 200), "dim")])
         self.state.grow_soon()
 
@@ -280,7 +280,7 @@ class ServerLogScreen(ListScreen[str, None]):
         """All of it in the pager."""
         try:
             with self.app.suspend():
-                page(safe_text.lines(self._one.log_text()), self._pager)
+                show_in_pager(safe_text.lines(self._one.log_text()), self._pager)
         except CtxtuiError as error:
             self.said.say([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:

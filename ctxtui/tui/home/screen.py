@@ -86,7 +86,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         )
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
-        self.lookout = Watch(self, source, lambda: held_requests.held_in(attached_dir()))
+        self.lookout = Watch(self, source, lambda: held_requests.hold_reasons(attached_dir()))
         self.changes = Changes(self.prompt, self.browser.rows, keeper, lambda: self.lookout.look(True))
         self._trouble = ""
         """What was told of the database."""

@@ -21,13 +21,13 @@ def test_the_image_is_kept_once_and_named(tmp_path: Path, monkeypatch: pytest.Mo
     script.chmod(0o700)
     monkeypatch.setattr(clipboard_image, "commands", lambda *_: [("no-such-program",), (str(script),)])
     settings = Settings(data_dir=str(tmp_path / "data"))
-    name = clipboard_image.kept_image(settings)
-    assert name == clipboard_image.kept_image(settings)
+    name = clipboard_image.save_image(settings)
+    assert name == clipboard_image.save_image(settings)
     ((_, place),) = list_named_files(f"look at {name}", tmp_path)
     assert place.read_bytes() == data and place.stat().st_mode & 0o777 == 0o600
     script.write_text(f"#!{sys.executable}\nprint('words')\n")
     with pytest.raises(clipboard_image.NoImage, match="no image in the clipboard"):
-        clipboard_image.kept_image(settings)
+        clipboard_image.save_image(settings)
 
 
 def test_who_is_asked_on_which_desktop() -> None:

@@ -15,7 +15,7 @@ from ctxtui.analysis.call_choice import choose
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
-from ctxtui.services.attach.forking.recorded_answers import answers_of
+from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
@@ -322,5 +322,5 @@ def test_a_fork_counts_the_calls_that_are_shown(home: Path, tmp_path: Path) -> N
     path = record(calls[3:], transcript.stem)
     loaded = load(path)
     with pytest.raises(BadConfig, match="went by without ctxtui"):
-        answers_of(loaded, "main", 3)
-    assert len(answers_of(loaded, "main", 5)) == 2
+        collect_answers(loaded, "main", 3)
+    assert len(collect_answers(loaded, "main", 5)) == 2

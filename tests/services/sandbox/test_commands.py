@@ -98,7 +98,7 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     assert done.is_error and "its time was up" in done.text
     done = await made.run(call("seq 20000"))
     assert "`recall` reads all of it: output-1.1 to output-1.3" in done.text and done.text.endswith("20000")
-    assert "".join(made.kept.values()).splitlines() == [str(n) for n in range(1, 20001)] and kept == made.kept
+    assert "".join(made.outputs.values()).splitlines() == [str(n) for n in range(1, 20001)] and kept == made.outputs
     free, _ = commands(tmp_path, command_shell=True, command_unconfined=True)
     planned = await free.plan(call("echo a | wc -l"))
     assert isinstance(planned, PlannedCall) and "by a shell" in planned.told and not planned.guard

@@ -126,7 +126,7 @@ async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypat
             await pilot.press("d")
             told = text(screen).splitlines()[-2]
             assert "dropped: first question" in told and told.rstrip().endswith("·")
-            assert not screen.panels.scene.files_counted
+            assert not screen.panels.scene.counted
             may.set()
             await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
             await until(pilot, lambda: "shop/cart.py  −" in text(screen))
