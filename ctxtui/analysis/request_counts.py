@@ -104,19 +104,19 @@ def omitted_positions(context: Context) -> list[int]:
 
 def _unsigned(context: Context) -> list[int]:
     """Positions of thinking without a signature; each block is checked once."""
-    checked, unsigned = context.said.unsigned
+    checked, unsigned = context.derived.unsigned
     thinking = context.thinking
     if checked < len(thinking):
         new = thinking[checked:]
         unsigned = unsigned + [p for p in new if not _is_signed(context, context.items[p].block)]
-        context.said.unsigned = checked + len(new), unsigned
+        context.derived.unsigned = checked + len(new), unsigned
     return unsigned
 
 
 def _is_signed(context: Context, block: Block) -> bool:
-    signed = context.said.signed.get(block.digest)
+    signed = context.derived.signed.get(block.digest)
     if signed is None:
-        signed = context.said.signed[block.digest] = is_signed(block.value())
+        signed = context.derived.signed[block.digest] = is_signed(block.value())
     return signed
 
 

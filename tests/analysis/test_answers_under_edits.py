@@ -17,7 +17,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.services.chat.offline_provider import playback_of
+from ctxtui.services.chat.offline_provider import build_playback
 from ctxtui.services.chat.resending import recorded_step
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cached_by
@@ -41,7 +41,7 @@ def test_the_answer_is_what_was_said(left: list[Item]) -> None:
     stays = Stays(session.tree)
     stays.advance([call])
     assert [session.tree[node].block for node in stays.answers()] == [one.block for one in SAID]
-    said = playback_of(session)._answers
+    said = build_playback(session)._answers
     assert [[part.mask_text for part in one.parts] for one in said] == [["four", "five"]]
 
 

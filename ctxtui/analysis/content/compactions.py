@@ -32,8 +32,8 @@ FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
 """Kinds of facts, in the order in which they are shown."""
 READ_AGAIN, SAID_AGAIN, USED_AGAIN, CAME_AGAIN = "read again", "said again", "used again", "in a result again"
-"""Ways in which a fact comes back: its file is read, a person repeats it, the model passes it to a tool or repeats it, a
-result has it."""
+"""Ways in which a fact comes back: its file is read, a person repeats it, the model passes it to a tool or repeats it,
+a result has it."""
 
 MOST: Final = 200
 """Maximum number of literals listed for a compaction; all are counted."""

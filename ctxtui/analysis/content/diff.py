@@ -26,8 +26,8 @@ from ctxtui.core.sequence_diff import Range, align
 from ctxtui.core.tree import Node, Tree
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
-"""Kinds of changes: other words in its place; only in the second context; only in the first; the same words with another
-id or spelling, which a cache treats as different."""
+"""Kinds of changes: other words in its place; only in the second context; only in the first; the same words with
+another id or spelling, which a cache treats as different."""
 
 TAKEN_OUT: Final = "taken out by the provider"
 """Reason why thinking of earlier turns is not read."""

@@ -14,7 +14,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.advice import best_moment, saved_over
+from ctxtui.curation.price.advice import best_moment, savings_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 LEAST: Final = 0.01
@@ -65,7 +65,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     def saves(self) -> float | None:
         """USD saved in the next `horizon` calls (None: unknown)."""
         if self.tag is not None:
-            return saved_over(self.tag, self.horizon)
+            return savings_over(self.tag, self.horizon)
         return None if self.finding.ahead is None else self.finding.ahead * self.horizon
 
     @property
@@ -94,7 +94,7 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
         # Without a change, the replacement is already in place.
         if change is None or (change.after is not None and here.count(change.after) >= here.size(at)):
             longer += 1
-    return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
+    return StagedBlocks(len(blocks), longer, after.repair_count - here.applied.repair_count)
 
 
 def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
@@ -143,4 +143,4 @@ class Findings(Struct, frozen=True, kw_only=True):
     @property
     def saves(self) -> float | None:
         """USD that all edits together save over the horizon."""
-        return saved_over(self.together, self.horizon) if self.together is not None else None
+        return savings_over(self.together, self.horizon) if self.together is not None else None

@@ -18,8 +18,8 @@ from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import AUDIT, AuditRequest
 from ctxtui.tokens.estimators import ESTIMATORS
 
 Rows = dict[str, Audit]
@@ -50,9 +50,9 @@ _NAME: Final = 38
 def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
     """Hold forecasts against reports."""
     settings = config_of(context).settings
-    asked = AuditAsked(settings, estimator or "")
-    done = worked(AUDIT, expanded(paths, settings.clients), asked, settings, "foretelling")
-    rows: Rows = {one.name: one.found for one in done if one.error is None}
+    asked = AuditRequest(settings, estimator or "")
+    done = worked(AUDIT, expand_names(paths, settings.clients), asked, settings, "foretelling")
+    rows: Rows = {one.name: one.result for one in done if one.error is None}
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
         return refuse(failed[0][1], as_json=as_json)

@@ -20,7 +20,7 @@ from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.preflight import placings
 from ctxtui.services.members import members
-from ctxtui.services.workers.session_report import missed
+from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import sentence
 from ctxtui.views.lists import misses
 from ctxtui.views.text import cells, numbers, safe_text
@@ -48,7 +48,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         return
     coming = None
     with counting(settings) as counter:
-        found = missed(loaded.session, counter, settings)
+        found = find_misses(loaded.session, counter, settings)
         if loaded.session.calls:
             chosen = choose_call(loaded.session)
             edits = edits_of(loaded, settings, chosen)

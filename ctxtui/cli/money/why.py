@@ -28,10 +28,10 @@ from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.recordings.open_by_name import find_last
 from ctxtui.services.session_work import SessionResult
-from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
+from ctxtui.services.workers.session_money import WHY, SessionStatement, StatementRequest
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import counts, owned
 from ctxtui.views.text import safe_text
@@ -62,8 +62,8 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
 def _stated(name: str, settings: Settings) -> Statement:
     if name == LAST and not os.path.lexists(LAST):
         # Its threads are named by the session.
-        name = last_here(Path.cwd(), settings).name
-    return _summed(expanded([name], settings.clients), settings)
+        name = find_last(Path.cwd(), settings).name
+    return _summed(expand_names([name], settings.clients), settings)
 
 
 def _yesterday(settings: Settings) -> Statement:
@@ -79,22 +79,22 @@ def _yesterday(settings: Settings) -> Statement:
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        request = WhyAsked(settings, between, alone, own)
+        request = StatementRequest(settings, between, alone, own)
         return worked(WHY, names, request, settings, "adding up")
 
     total, alone = Statement(), len(names) == 1
     read = list(_told(asked(names), quiet=between is not None))
-    for one, own in zip(read, owned([one.found.spent for one in read]), strict=True):
-        found: SessionStatement = one.found
-        without_edits(found.trouble)
+    for one, own in zip(read, owned([one.result.spent for one in read]), strict=True):
+        found: SessionStatement = one.result
+        without_edits(found.error)
         if own and not alone and len(own) < len(found.spent):
             # Others own some of its calls.
             (again,) = asked([one.name], frozenset(call.id for call in own))
             if again.error is not None:
                 raise again.error
-            found = again.found
-        if found.made is not None and (own or alone):
-            total.take(found.made, f"{Path(one.name).name}: ")
+            found = again.result
+        if found.statement is not None and (own or alone):
+            total.take(found.statement, f"{Path(one.name).name}: ")
     return total
 
 

@@ -21,7 +21,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.risk import loses_text, risk_of
-from ctxtui.curation.policies.safe_edits import empties
+from ctxtui.curation.policies.safe_edits import removes_most
 from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
@@ -124,7 +124,7 @@ def _priced(
         return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
         return Silent(finding.kind, "it frees nothing")
-    if empties(here.applied, after):
+    if removes_most(here.applied, after):
         return Silent(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),

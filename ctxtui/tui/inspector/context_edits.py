@@ -69,7 +69,7 @@ class ContextEdits:
         study, loaded = self._state.study, self._state.loaded
         if study is None or loaded is None:
             return
-        desk = self._state.source.desk(study, loaded)
+        desk = self._state.source.staging(study, loaded)
         try:
             for thread in list(study.session.threads):
                 desk.overlay(thread)
@@ -239,7 +239,7 @@ class ContextEdits:
             return None
         staging = desk.staging(scene, frozenset(state.marks))
         pane = desk.pane(staging, None, state.feed.want, live=state.live)
-        if desk.study.waits:
+        if desk.study.has_pending:
             state.feed.work()
         return pane.staging, pane
 

@@ -62,7 +62,7 @@ class Table:
 
     def work(self) -> None:
         """Until nothing is left to be worked out."""
-        self.study.grew()
+        self.study.session_grew()
         self.study.thread(MAIN)
         while self.study.work():
             pass
@@ -242,7 +242,7 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
         stop = min(len(context), start + dice.choice([1, 1, 3, 6]))
         table.stage(kind, *range(start, stop), **({"head": 50, "tail": 0} if kind == TRUNCATE else {}))
     pane = table.pane()
-    if pane.staging.applied.refused or not pane.staging.applied.touched:
+    if pane.staging.applied.refused or not pane.staging.applied.is_changed:
         return
     raw = table.desk.next_call(table.scene, at_once)
     table.overlay.apply()

@@ -56,10 +56,10 @@ def test_asking_for_the_next_request_goes_through_no_call_twice_and_leaves_no_tr
     study = Study(session, book(session, model_table()), None, price_here(PriceTable()))
     study.thread(MAIN)
     rules = cached_by(study.book)
-    replay = what_if.Replay(study.book, rules, study.learnt)
+    replay = what_if.Replay(study.book, rules, study.train_forecasts)
     for read in (None, 4_000, None, None, 4_000, None):
         talk.call(after=900.0 if read else 10.0, read=read)
-        study.grew()
+        study.session_grew()
         study.count_all()
         last = session.thread_calls()[-1]
         learnt.clear()
