@@ -15,7 +15,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.legality.legality import check
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.encode import build_request
+from ctxtui.wire.translate.encode import build_body
 from tests.captures import capture
 
 GOOGLE = DIALECTS["google"]
@@ -78,7 +78,7 @@ def test_tools_are_blocks_of_their_own_and_stay_in_their_objects() -> None:
     assert left["tools"] == [{"functionDeclarations": [declared[1]]}, {"googleSearch": {}}]
     only = json.loads(encode(request.with_items(request.items[3:])))
     assert only["tools"] == [{"googleSearch": {}}]
-    made, lost = build_request("anthropic", request.items, model="claude")
+    made, lost = build_body("anthropic", request.items, model="claude")
     assert [tool["input_schema"]["type"] for tool in json.loads(made)["tools"]] == ["object"] * 3
     assert lost == ["tools of one provider only (1)"]
 

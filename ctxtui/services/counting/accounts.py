@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.losses import SHORTEST_CACHED
-from ctxtui.analysis.cache.misses import Misses, MissFinder, finder_of, misses_by
+from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
+from ctxtui.analysis.cache.miss_finder import Misses, MissFinder, collect_misses, find_misses
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
@@ -61,7 +61,7 @@ class Account(Struct, frozen=True):
         """The session's statement; with `only` the bill is of those calls alone, the rest still of the whole."""
         threads = self.threads()
         session, book = self.session, self.book
-        missed = self.misses().found
+        missed = self.misses().misses
         found = bill(book, self.costs, missed, only)
         readings = Readings(session, book.names)
 
@@ -87,11 +87,11 @@ class Account(Struct, frozen=True):
 
     def misses(self, finder: MissFinder | None = None) -> Misses:
         """The session's misses; `finder` is one that has looked for them already."""
-        return misses_by(finder or self.miss_finder(), self.book, self.costs)
+        return collect_misses(finder or self.miss_finder(), self.book, self.costs)
 
     def miss_finder(self) -> MissFinder:
         """What has looked for misses in every call of the session, and learnt from all of them."""
-        return finder_of(self.book, cached_by(self.book), self.costs, self.rates)
+        return find_misses(self.book, cached_by(self.book), self.costs, self.rates)
 
     def _spending(
         self, threads: list[ThreadCosts], only: frozenset[str] | None

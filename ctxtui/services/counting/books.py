@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
@@ -17,9 +17,9 @@ from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
 
 # What audits and caches need is imported where it is used: the end of a long recording is shown before.
 if TYPE_CHECKING:
-    from ctxtui.analysis.audit import Audited
+    from ctxtui.analysis.audit import AuditedCall
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.audit import CacheAudited
+    from ctxtui.analysis.cache.audit import AuditedRead
     from ctxtui.cache.rule_table import RuleTable
     from ctxtui.services.counting.counting import Counter
 
@@ -62,18 +62,18 @@ class Audit(NamedTuple):
     """What was foretold of one recording beside what was reported: inputs, and what was read from the cache; with all
     misses, also of calls of which nothing could be foretold."""
 
-    inputs: list[Audited]
-    reads: list[CacheAudited]
-    misses: list[Missed]
+    inputs: list[AuditedCall]
+    reads: list[AuditedRead]
+    misses: list[CacheMiss]
 
 
 def audit(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
     """Every call of a session, foretold by the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
-    from ctxtui.analysis.audit import audited
-    from ctxtui.analysis.cache.misses import finder_of
+    from ctxtui.analysis.audit import audit_calls
+    from ctxtui.analysis.cache.miss_finder import find_misses
     from ctxtui.services.counting.counting import count_all
 
     book = book_for(session, counter, settings, estimator)
     count_all(book, counter)
-    found = finder_of(book, cached_by(book))
-    return Audit(audited(book), found.rows, found.found)
+    found = find_misses(book, cached_by(book))
+    return Audit(audit_calls(book), found.rows, found.misses)
