@@ -157,7 +157,7 @@ class ServerPool:
         """What the user is asked."""
         tool = self._tool(call.name)
         server = self.known[tool.server].server
-        return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.told}", call.input)
+        return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.description}", call.input)
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Do `call`. What goes wrong is the result."""

@@ -17,8 +17,8 @@ from stat import S_ISREG
 from typing import Final, NamedTuple
 
 from ctxtui.core.errors import Unreadable
-from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, client_of, switched_on
-from ctxtui.services.config.projects import related
+from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, enabled_clients, find_client
+from ctxtui.services.config.projects import related_directories
 from ctxtui.services.recordings.databases.address import address_of, parted
 from ctxtui.services.recordings.file_tail import entries_of
 
@@ -85,7 +85,7 @@ def find(
     A folder that is absent or may not be read is passed over; so is a file that vanishes meanwhile.
     """
     env = os.environ if env is None else env
-    around, wanted = related(cwd, env), switched_on(clients or {})
+    around, wanted = related_directories(cwd, env), enabled_clients(clients or {})
     found = [one for client in wanted for one in _places(client, env, around)]
     if any(client.beside for client in wanted):
         folders = (*around, *cwd.parents, *known_projects(env, (one.cwd for one in found)))
@@ -261,7 +261,7 @@ def watched(found: Iterable[FoundRecording], env: Mapping[str, str], clients: Ma
         for _ in range(_DEPTH - 1):
             folder = os.path.dirname(folder)
             around.add(folder)
-    for client in switched_on(clients):
+    for client in enabled_clients(clients):
         for place in client.places(env):
             root = str(place.folder)
             around.add(root)
@@ -397,7 +397,7 @@ def placed(found: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[
         if one.cwd or one.folder or one.group == SAMPLES or not one.source:
             yield one
             continue
-        head, client = _head(one.path), client_of(one.source)
+        head, client = _head(one.path), find_client(one.source)
         if client and client.began_by and re.search(rb'"%s"\s*:\s*"' % client.began_by.encode(), head):
             continue
         cwd = _cwd(head)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import CallSeen, Described, Event, Session, Skipped, TipMoved
 from ctxtui.core.tree import ROOT
-from ctxtui.services.config.format_registry import detect, what_is
+from ctxtui.services.config.format_registry import describe_file, detect
 from ctxtui.services.recordings.companion_files import RECENT, CompanionPart, Folders, folders_of
 from ctxtui.services.recordings.discover import id_of
 from ctxtui.services.recordings.file_tail import FileChange, Tail
@@ -27,7 +27,7 @@ TOLD: Final = 1 << 20
 def no_context(head: bytes, name: str, place: str = "") -> NoContext:
     """The error for a file called `name`, at `place`, that begins with `head` and says nothing to a model: what it is
     instead."""
-    return NoContext(f"no model context: this is {what_is(head, name)}", place=place or name)
+    return NoContext(f"no model context: this is {describe_file(head, name)}", place=place or name)
 
 
 class FirstReading(Struct):

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
-from ctxtui.services.config.projects import related
+from ctxtui.services.config.projects import related_directories
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
 from ctxtui.services.recordings.databases.sessions import found_in, roots
@@ -88,7 +88,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 def last_here(cwd: Path, settings: Settings) -> Newest:
     """The newest session that ran in the directory `cwd`, or in the repository around it: a recording, or one that only
     the database holds, as a chat. Raises `NotFound`; where no recording is there, what is wrong with the database."""
-    around = related(cwd, os.environ)
+    around = related_directories(cwd, os.environ)
     found = find(cwd, samples=sample_paths(), clients=settings.clients)
     here = newest_here(found, around)
     try:

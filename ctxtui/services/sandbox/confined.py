@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.config.environment import handed_on
+from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.sandbox.command import CommandResult, limited, run
 from ctxtui.services.sandbox.confinement import SEATBELT, confinement
 from ctxtui.services.sandbox.guarded_files import GuardedFiles, find_guarded, put_aside
@@ -45,7 +45,7 @@ async def confined(
     Raises `CtxtuiError`, `OSError` where it cannot be started."""
     root = folder.resolve()
     found = await asyncio.to_thread(confinement, root)
-    env = handed_on(os.environ, variables)
+    env = passed_variables(os.environ, variables)
     if not found:
         if unconfined:
             return await run(limited(argv, memory_mb), root, seconds, env)

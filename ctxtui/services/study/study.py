@@ -23,8 +23,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Event, Session, threads_of
 from ctxtui.core.tree import Node
 from ctxtui.pricing.price import Cost
-from ctxtui.services.counting.books import cached_by
-from ctxtui.services.counting.counting import Counter, count_on
+from ctxtui.services.counting.books import cache_rules_by_call
+from ctxtui.services.counting.counting import Counter, count_step
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.features import Features
@@ -107,7 +107,7 @@ class SessionMisses:
 
     def _begun(self) -> MissFinder:
         self._taken, self._versions = [], {}
-        self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
+        self._finder = MissFinder(self._book, cache_rules_by_call(self._book), self._running, misses_alone=True)
         return self._finder
 
 
@@ -121,7 +121,7 @@ def fetch(book: Book, counter: Counter) -> None:
     """Have them counted and searched for labels, where that takes no time to speak of; for a worker thread."""
     for model in book.models:
         card, nodes = book.card(model), _uncounted(book, model)
-        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _BYTES:
+        if nodes and not counter.has_counted(card, nodes) and sum(len(node.block.body) for node in nodes) <= _BYTES:
             counter.prefetch(card, [node.block for node in nodes])
             if counter.labels is not None:
                 counter.labels.prefetch(card, nodes)
@@ -131,7 +131,7 @@ def count(book: Book, counter: Counter | None) -> bool:
     """Count them, where all that takes is known already; whether everything is counted then."""
     for model in book.models:
         nodes = _uncounted(book, model)
-        if nodes is None or (counter is not None and not counter.knows(book.card(model), nodes)):
+        if nodes is None or (counter is not None and not counter.has_counted(book.card(model), nodes)):
             return False
     book.count(MOST)
     return all(book.cumulated(model).done == len(book.session.tree) for model in book.models)
@@ -383,7 +383,7 @@ class Study:
             if self._counter is None:
                 self.book.advance(STEP)
             else:
-                count_on(self.book, self._counter, STEP)
+                count_step(self.book, self._counter, STEP)
         elif self._unsettled:
             self._unsettled = False
             self.book.settle()

@@ -27,9 +27,9 @@ from ctxtui.core.session import Session
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import Cost, recorded_usd
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account, priced
+from ctxtui.services.counting.accounts import Account, make_account, priced_account
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
@@ -73,12 +73,12 @@ def cost(named: Named, asked: CostAsked, say: Say) -> SessionCost:
     settings, by, own = asked
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
     ids = _ids(session, own)
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         if by in _OF_BLOCKS:
             say("counting tokens")
-            found = account(session, counter, settings)
+            found = make_account(session, counter, settings)
         else:
-            found = priced(session, book_for(session, counter, settings), settings)
+            found = priced_account(session, book_for(session, counter, settings), settings)
         calls = [call for id_, call in session.calls.items() if id_ in ids]
         prices = [(call, price) for call in calls if (price := found.costs[call.id]) is not None]
         known = [(recorded_usd(call), price.usd) for call, price in prices]
@@ -140,8 +140,8 @@ def why(named: Named, asked: WhyAsked, say: Say) -> SessionStatement:
         return SessionStatement([], None)
     say("adding up")
     trouble = ""
-    with counter_with_memory(settings) as counter:
-        one = account(session, counter, settings)
+    with cached_counter(settings) as counter:
+        one = make_account(session, counter, settings)
         made = one.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
             edits, trouble = known_edits(loaded, settings, choose(session))
