@@ -21,7 +21,7 @@ ROW = re.compile(
 
 def counted(sample: str, policy: str) -> str:
     """The context of the last call of `sample` before and after `policy` (its name, and ``--set key=value`` words)."""
-    from ctxtui.analysis.call_choice import choose
+    from ctxtui.analysis.call_choice import choose_call
     from ctxtui.curation.policies.policy import Step
     from ctxtui.curation.policies.settings_text import parse_settings
     from ctxtui.services.config.policy_registry import load_policies
@@ -39,7 +39,7 @@ def counted(sample: str, policy: str) -> str:
     session, counter = load(REPO / "sessions" / f"{sample}.jsonl").session, Counter()
     book = book_for(session, counter, Settings())
     count_all(book, counter)
-    chosen = choose(session)
+    chosen = choose_call(session)
     tag = curated(book, counter, chosen, steps=(Step(known, settings),), prices=prices_for(Settings())).tag
     return f"{numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)}"
 

@@ -25,8 +25,8 @@ from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, t
 from ctxtui.services.config.policy_registry import plugin_policy
 from ctxtui.services.counting.labels import load_rules
 from ctxtui.services.library.glances import glance
-from ctxtui.services.recordings.body_folder import BESIDE, SETTING
-from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find, known_projects
+from ctxtui.services.recordings.body_folder import DEFAULT_FOLDER, SETTING
+from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find_recordings, known_projects
 from ctxtui.store.store import Store
 from ctxtui.tokens.vocab import SHA256
 from ctxtui.views.home.columns import age
@@ -143,7 +143,7 @@ def _database(path: Path) -> DoctorFinding:
 
 def clients_found(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> list[ClientFound]:
     """Find the sessions of each client, and the folders that were searched."""
-    return _group_by_client(find(cwd, env, clients=clients), cwd, env, clients)
+    return _group_by_client(find_recordings(cwd, env, clients=clients), cwd, env, clients)
 
 
 def _group_by_client(
@@ -176,7 +176,7 @@ def _group_by_client(
 
 def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
     start = time.perf_counter()
-    recordings = find(cwd, env, sample_paths(), clients)
+    recordings = find_recordings(cwd, env, sample_paths(), clients)
     milliseconds = (time.perf_counter() - start) * 1000
     for client in _group_by_client(recordings, cwd, env, clients):
         yield _check_client(client, time.time())
@@ -196,7 +196,7 @@ def _advise_recording(newest: FoundRecording, env: Mapping[str, str]) -> Iterato
     variable = requests_variable(newest.source, version)
     if not variable or env.get(variable):
         return
-    folder = user_home(env) / BESIDE
+    folder = user_home(env) / DEFAULT_FOLDER
     yield DoctorFinding(
         f"{newest.source} requests",
         WARNING,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.session_events import thousands
+from ctxtui.analysis.session_events import format_thousands
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.counting.books import book_for
@@ -137,7 +137,7 @@ def in_the_inspector(path: Path, cache: dict[str, Any]) -> None:
         for key, what in shown.items():
             assert (what.tokens, what.cause) == (missed[key]["written_again_tokens"], missed[key]["cause"])
             pane = this_call(study.scene(key[0], key[1] - 1))
-            assert pane.missed.startswith(f"{thousands(what.tokens)} rewritten")
+            assert pane.missed.startswith(f"{format_thousands(what.tokens)} rewritten")
         for one in threads:
             marked = [event.number for event in one.events if event.kind == "miss"]
             assert marked == sorted(number for thread, number in missed if thread == one.thread)

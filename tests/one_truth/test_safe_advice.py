@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
@@ -80,7 +80,7 @@ def lost(after: Applied) -> dict[str, tuple[int, int]]:
 
 def offers(session: Session) -> tuple[Searched, Findings]:
     counter, settings = Counter(), Settings()
-    made, chosen = make_account(session, counter, settings), choose(session)
+    made, chosen = make_account(session, counter, settings), choose_call(session)
     return (
         searched(made.book, counter, chosen, made.table, settings.usable_share),
         findings_of(made, counter, chosen, settings),
@@ -89,7 +89,7 @@ def offers(session: Session) -> tuple[Searched, Findings]:
 
 def unsafe(session: Session) -> list[tuple[Any, ...]]:
     """Offers that lose what is quoted later, or take most of the conversation."""
-    if not choose(session).number:
+    if not choose_call(session).number:
         return []
     found, told = offers(session)
     every = [(one.names, one.edits) for one in found.ahead(20)]

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 from msgspec import Struct, field
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.content.agreement import Agreement, agreements, load_bearing, spread
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
@@ -105,7 +105,7 @@ def agreed(
     heaviest blocks, to the provider at `base_url` ("": its own). Raises `CtxtuiError`: nothing can be sent again, it
     could cost more than the budget."""
     settings = config.settings
-    chosen = choose(loaded.session, thread)
+    chosen = choose_call(loaded.session, thread)
     numbers = spread(resending.resendable_calls(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
     partner = asyncio.run(_partner(call.model or loaded.session.model, base_url, config))

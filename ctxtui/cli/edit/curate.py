@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
@@ -103,7 +103,9 @@ def curate(
     edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
     loaded = opened(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
-    stand = applied_edits(loaded, settings, choose(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    stand = (
+        applied_edits(loaded, settings, choose_call(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    )
     if flags["applied"] and not stand:
         note("no edit is applied: `a` in the inspector applies what is staged")
     found = curated_from(
@@ -163,7 +165,7 @@ def curated_from(
     """A call's context, counted, under `edits` and `steps`; `which` is its thread and number, `resumed` says that a
     tool is to go on from it. Those of the `edits` that `stand`, because they are applied, are no part of the price
     where others come to them, or the call left under edits already."""
-    chosen = choose(loaded.session, *which)
+    chosen = choose_call(loaded.session, *which)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, opened
@@ -43,7 +43,7 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
     loaded = opened(name, settings)
     session = loaded.session
     if thread:
-        choose(session, thread, 0)
+        choose_call(session, thread, 0)
     with cached_counter(settings) as counter:
         made = make_account(session, counter, settings)
     threads = [costs for costs in made.threads() if thread in ("", costs.thread)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.money.preflight import limit_json, range_json
@@ -54,7 +54,7 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
     """How a context grew."""
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    chosen = choose(loaded.session, thread, 0)
+    chosen = choose_call(loaded.session, thread, 0)
     rule = rule or settings.phases
     with counting(settings, "measuring growth") as counter:
         made = make_account(loaded.session, counter, settings)

@@ -21,7 +21,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.members import members
-from ctxtui.services.recordings.databases.address import MARK, parted
+from ctxtui.services.recordings.databases.address import MARK, split_address
 from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
@@ -143,7 +143,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
 
 
 def _in_database(one: SessionSummary) -> bool:
-    return MARK in one.path and bool(parted(Path(one.path))[1])
+    return MARK in one.path and bool(split_address(Path(one.path))[1])
 
 
 def _figures(one: SessionSummary) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from ctxtui.services.chat.opening import SYSTEM, tool_definitions
 from ctxtui.services.members import members
 from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, analysed
+from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, make_run_report
 from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
 
 
@@ -67,7 +67,7 @@ def budget(
         apart=files.memory_paths,
     )
     with Working("reading the project") as work:
-        report = analysed(plan, config, path, progress=ReadingProgress(work.say))
+        report = make_run_report(plan, config, path, progress=ReadingProgress(work.say))
     write_json(budget_json(report)) if as_json else _print(report, path, config.settings.glyphs)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
@@ -46,7 +46,7 @@ def findings(
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
     loaded = opened(name, settings)
-    chosen = choose(loaded.session, thread, number or 0)
+    chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings, "looking for findings") as counter:
         edits = edits_of(loaded, settings, chosen)
         found = findings_of(make_account(loaded.session, counter, settings), counter, chosen, settings, edits)

@@ -13,8 +13,8 @@ from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, 
 from ctxtui.agent.tools.tool import MOST, BadInput, PlannedCall, checked
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import confined
-from ctxtui.services.sandbox.confinement import confinement
+from ctxtui.services.sandbox.confined import run_confined
+from ctxtui.services.sandbox.confinement import find_confinement
 
 PART_CHARS: Final = 50_000
 """Characters of a long output that one `recall` returns."""
@@ -41,10 +41,10 @@ class AgentCommands:
         if isinstance(parsed, ToolResult):
             return parsed
         input_, argv = parsed
-        sandbox = await asyncio.to_thread(confinement, self._root)
+        sandbox = await asyncio.to_thread(find_confinement, self._root)
         guard = "" if sandbox or settings.command_unconfined else "not confined"
         shell = "by a shell, " if settings.command_shell else ""
-        details = f"{shell}{sandbox.told(network=settings.command_network)}"
+        details = f"{shell}{sandbox.describe(network=settings.command_network)}"
         return PlannedCall(
             shlex.join(argv) if not settings.command_shell else input_["command"], details, input_, guard
         )
@@ -60,7 +60,7 @@ class AgentCommands:
         memory, network = settings.command_memory, settings.command_network
         try:
             # The user already agreed to run it unconfined, if need be.
-            result = await confined(
+            result = await run_confined(
                 argv,
                 self._root,
                 seconds=seconds,

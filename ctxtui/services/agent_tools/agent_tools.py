@@ -24,7 +24,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.mcp_servers import load_servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.editing.overlay import ThreadEdits
-from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 
 
 class AgentTools(Struct, eq=False):
@@ -60,7 +60,7 @@ class AgentTools(Struct, eq=False):
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
         """Tool definitions as they would be with the tools of these MCP servers."""
-        definitions = [*self.base_definitions, *self.own.definitions, *self.servers.definitions_of(servers)]
+        definitions = [*self.base_definitions, *self.own.definitions, *self.servers.definitions(servers)]
         return [
             definition
             for definition in select_enabled(definitions, self.enabled)
@@ -77,13 +77,13 @@ class AgentTools(Struct, eq=False):
             return True
         if name in self.own.tools:
             return self.own.tools[name].asks
-        return self.servers.asks(name) if self.servers.holds(name) else self.files.asks(name)
+        return self.servers.needs_permission(name) if self.servers.has_tool(name) else self.files.asks(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
         """Plan `call`; an error result for the model if it cannot be done."""
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
-        if self.servers.holds(call.name):
+        if self.servers.has_tool(call.name):
             return self.servers.plan(self._expand(call))
         if call.name in self.own.tools:
             return self.own.plan(self._expand(call))
@@ -97,7 +97,7 @@ class AgentTools(Struct, eq=False):
             return self._unknown_tool(call)
         if call.name in self.own.tools:
             return await self.own.run(self._expand(call))
-        if self.servers.holds(call.name):
+        if self.servers.has_tool(call.name):
             # The server gets exactly the input that the user was shown.
             input_ = planned.given if isinstance(planned, PlannedCall) else self._expand(call).input
             return await self.servers.run(replace(call, input=input_))
@@ -170,7 +170,7 @@ def tools_for(
     requested server that is not configured.
     """
     settings = config.settings
-    permissions = ServerLeave(data_dir(settings.data_dir))
+    permissions = ServerPermissions(data_dir(settings.data_dir))
     logs, key_over_http = log_dir() / "mcp", settings.key_over_http
     pool = ServerPool(
         load_servers(config, cwd), permissions, logs, wanted=settings.mcp_servers, key_over_http=key_over_http

@@ -72,7 +72,7 @@ class ToolProcess:
         self, method: Callable[Concatenate[Toolbox, ToolCall, P], T], call: ToolCall, *args: P.args, **named: P.kwargs
     ) -> T | ToolResult:
         async with self._lock:
-            request = self._worker.prepared(method, call, *args, **named)
+            request = self._worker.prepare(method, call, *args, **named)
             try:
                 async with asyncio.timeout(self._deadline):
                     return await asyncio.to_thread(request)

@@ -25,8 +25,8 @@ class ChatSource(SessionSource):
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """Return the session, complete at once. Raises the errors of opening a recording."""
-        self._helpers.ready()
-        self.host.files.counter = self._helpers.counter
+        self._services.preload()
+        self.host.files.counter = self._services.counter
         session = self.host.open()
         # The stored id: reading the session again by name, as the lab does, must find this one.
         self.name = session.about.id
@@ -35,11 +35,11 @@ class ChatSource(SessionSource):
     def clock(self) -> float:
         return self.host.clock()
 
-    def glimpse(self) -> RecordingEnd | None:
+    def read_end(self) -> RecordingEnd | None:
         """None: a chat needs no preview of its end."""
         return None
 
-    def _read_once(self) -> bool:
+    def _is_readable_once(self) -> bool:
         return True
 
     def is_live(self, loaded: Loaded) -> bool:
@@ -48,12 +48,12 @@ class ChatSource(SessionSource):
 
     def price(self, call: Call) -> Cost | None:
         """The price of a call; for the writer's thread."""
-        return self._helpers.price(call)
+        return self._services.price(call)
 
     def live_count(self, study: Study, model: str) -> LiveCount:
         """A counter for the next answer while it streams."""
-        return LiveCount(self._helpers.bench, study.book.card(model), study.book.weights(model))
+        return LiveCount(self._services.counting, study.book.card(model), study.book.weights(model))
 
     def forecaster(self, study: Study, chat_model: ChatModel) -> RequestForecaster:
         """A forecaster for the chat's requests."""
-        return make_forecaster(study.book, self._helpers.counter, chat_model, self._helpers.prices)
+        return make_forecaster(study.book, self._services.counter, chat_model, self._services.prices)

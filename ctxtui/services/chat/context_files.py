@@ -14,7 +14,7 @@ from ctxtui.agent.memory_place import MemoryPlace
 from ctxtui.agent.tools.memory_tools import MemoryFolder, memory_tools
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
@@ -30,10 +30,10 @@ from ctxtui.services.config.window_checks import find_size
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.project.attachments import AttachedFile, attachments, missing
-from ctxtui.services.project.instructions import NAMES, instructions
+from ctxtui.services.project.attachments import AttachedFile, list_missing_files, read_attachments
+from ctxtui.services.project.instructions import NAMES, read_instructions
 from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.report import Meter, counted_project, thresholds_of
+from ctxtui.services.project.report import Meter, count_project, loading_thresholds
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.speech import Attachment
@@ -111,7 +111,7 @@ class ContextFiles:
         settings, chat_model, card = self._settings, self._chat_model, self.card
         window = (chat_model.window if chat_model is not None else 0) or card.window or 0
         own = find_size(card.id, settings.usable_contexts)[1]
-        return running_window(window, settings.usable_share, own=own).usable
+        return window_of_running_model(window, settings.usable_share, own=own).usable
 
     def available_tokens(self, used: int) -> int:
         """Tokens available for files if `used` are in use; 0 if the window is unknown."""
@@ -120,11 +120,11 @@ class ContextFiles:
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
         """Read and count the files that a message names. Raises `NotAttached`."""
-        return attachments(text, self._cwd, self.meter, self.available_tokens(used))
+        return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing(self, text: str) -> list[str]:
         """Paths that a message names and that do not exist."""
-        return missing(text, self._cwd)
+        return list_missing_files(text, self._cwd)
 
     def price(self, tokens: int) -> float | None:
         """List price in USD of `tokens` of input; None if it is unknown or the model is local."""
@@ -165,11 +165,11 @@ class ContextFiles:
         return sum(meter.block(item.block) for item in session.tree.items(head))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
-        """Select the project's files for `task`, without those in `but`."""
-        project = counted_project(self._cwd, self.meter, self.progress)
+        """Select the project's files for `task`, without those in `exclude`."""
+        project = count_project(self._cwd, self.meter, self.progress)
         excluded = exclude | self.memory_paths(file.path for file in project.files)
         files = [file for file in project.files if file.path not in excluded]
-        limits = thresholds_of(self._settings)
+        limits = loading_thresholds(self._settings)
         return select(files, task, self.available_tokens(used) or project.tokens, limits, self.meter.text)
 
     def memory_paths(self, paths: Iterable[str]) -> set[str]:
@@ -206,7 +206,7 @@ class ContextFiles:
     def _instructions(self) -> dict[str, str]:
         if not self._settings.instructions:
             return {}
-        return instructions(self._cwd)
+        return read_instructions(self._cwd)
 
     def _marker(self) -> Mapping[str, Json] | None:
         """The marker that has the provider cache up to memory; None if it takes none."""

@@ -52,7 +52,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import Next, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.waiting_edits import due, released
-from ctxtui.services.project.progress import told
+from ctxtui.services.project.progress import report_progress
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended
 from ctxtui.store.rows import Price
@@ -272,10 +272,10 @@ class Host:
         if runner.state.running:
             raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
         if on:
-            await tools.servers.on(server)
+            await tools.servers.turn_on(server)
         else:
-            tools.servers.off(server)
-        count = len(tools.servers.of(server).tools)
+            tools.servers.turn_off(server)
+        count = len(tools.servers.connection(server).tools)
         message = f"the model is offered {count:,} tools of the MCP server {server}" + ("" if on else " no longer")
         self.switch_to(with_tools(runner.conversation, tools.definitions), message)
         return message
@@ -385,7 +385,7 @@ class Host:
         assert self.runner is not None
         head = self.runner.conversation.head
         read_files = asyncio.to_thread(self.files.content_for, text, self.session, head)
-        content = await told(read_files, self.files.progress, self.say)
+        content = await report_progress(read_files, self.files.progress, self.say)
         self.runner.conversation.memory = content.memory
         if content.note:
             self._handle_moment(progress.Noted("files", content.note))

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.losses import SHORTEST_CACHED
-from ctxtui.analysis.cache.misses import Misses, MissFinder, finder_of, misses_by
+from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
+from ctxtui.analysis.cache.miss_finder import Misses, MissFinder, collect_misses, find_misses
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
@@ -61,7 +61,7 @@ class Account(Struct, frozen=True):
         """The session's statement; with `only`, the bill covers those calls and the rest the whole session."""
         threads = self.threads()
         session, book = self.session, self.book
-        misses = self.misses().found
+        misses = self.misses().misses
         bill_ = bill(book, self.costs, misses, only)
         readings = Readings(session, book.names)
 
@@ -87,11 +87,11 @@ class Account(Struct, frozen=True):
 
     def misses(self, finder: MissFinder | None = None) -> Misses:
         """The session's misses; `finder` is one that has searched it already."""
-        return misses_by(finder or self.miss_finder(), self.book, self.costs)
+        return collect_misses(finder or self.miss_finder(), self.book, self.costs)
 
     def miss_finder(self) -> MissFinder:
         """A finder that has searched all calls of the session."""
-        return finder_of(self.book, cache_rules_by_call(self.book), self.costs, self.rates)
+        return find_misses(self.book, cache_rules_by_call(self.book), self.costs, self.rates)
 
     def _spending(
         self, threads: list[ThreadCosts], only: frozenset[str] | None

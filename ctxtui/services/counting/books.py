@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
@@ -16,9 +16,9 @@ from ctxtui.tokens.models import SETTING, ModelRule, ModelTable, plain_id
 
 # Modules for audits and caches are imported on use, because the end of a long recording is shown without them.
 if TYPE_CHECKING:
-    from ctxtui.analysis.audit import Audited
+    from ctxtui.analysis.audit import AuditedCall
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.audit import CacheAudited
+    from ctxtui.analysis.cache.audit import AuditedRead
     from ctxtui.cache.rule_table import RuleTable
     from ctxtui.services.counting.counting import Counter
 
@@ -60,18 +60,18 @@ def cache_rules_by_call(book: Book) -> Callable[[Call], CacheRules]:
 class Audit(NamedTuple):
     """Forecasts of a recording next to the reports: inputs and cache reads; and all misses, even without a forecast."""
 
-    inputs: list[Audited]
-    reads: list[CacheAudited]
-    misses: list[Missed]
+    inputs: list[AuditedCall]
+    reads: list[AuditedRead]
+    misses: list[CacheMiss]
 
 
 def audit_session(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
     """Forecast every call of a session from the calls before it (see `analysis.audit`, `analysis.cache.audit`)."""
-    from ctxtui.analysis.audit import audited
-    from ctxtui.analysis.cache.misses import finder_of
+    from ctxtui.analysis.audit import audit_calls
+    from ctxtui.analysis.cache.miss_finder import find_misses
     from ctxtui.services.counting.counting import count_all
 
     book = book_for(session, counter, settings, estimator)
     count_all(book, counter)
-    finder = finder_of(book, cache_rules_by_call(book))
-    return Audit(audited(book), finder.rows, finder.found)
+    finder = find_misses(book, cache_rules_by_call(book))
+    return Audit(audit_calls(book), finder.rows, finder.misses)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import CallCharge
 from ctxtui.analysis.money.savings import Cure, by_policy
@@ -57,7 +57,7 @@ def searched(
 
 def advise(what: Statement, account: Account, counter: Counter, settings: Settings, edits: Sequence[Edit] = ()) -> None:
     """Add to the statement of a session what would help its main thread, which goes on under the applied `edits`."""
-    chosen = choose(account.session)
+    chosen = choose_call(account.session)
     if not chosen.number or chosen.call.sent_head == ROOT:
         return
     found = searched(account.book, counter, chosen, account.table, settings.usable_share, edits)

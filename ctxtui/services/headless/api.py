@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step
@@ -34,11 +34,24 @@ from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import confined
+from ctxtui.services.sandbox.confined import run_confined
 
 __all__ = [
-    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "CtxtuiError", "HeadlessRun",
-    "Outcome", "OwnTool", "RunResult", "agent_run", "confined", "curator", "run_task",
+    "Agents",
+    "Caller",
+    "ChatNews",
+    "ChildResult",
+    "ChildTask",
+    "CommandResult",
+    "CtxtuiError",
+    "HeadlessRun",
+    "Outcome",
+    "OwnTool",
+    "RunResult",
+    "agent_run",
+    "curator",
+    "run_confined",
+    "run_task",
 ]  # fmt: skip
 
 
@@ -143,7 +156,7 @@ def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") 
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
         found = curated(
-            book, counter, choose(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
+            book, counter, choose_call(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
         )
         body: Body = canonical.loads(written(found, "", None).data)
         return body

@@ -38,8 +38,8 @@ from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOption
 from ctxtui.services.headless.run_progress import RunEdits, full_line, round_line, step_line, tokens_line
 from ctxtui.services.project.model_window import ModelWindow
 from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.progress import told as wait_told
-from ctxtui.services.project.report import RunPlan, RunReport, analysed
+from ctxtui.services.project.progress import report_progress as wait_told
+from ctxtui.services.project.report import RunPlan, RunReport, make_run_report
 from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import plain_lines as report_lines
 from ctxtui.wire.request import ANSWER_LIMITS, Request
@@ -189,8 +189,8 @@ class HeadlessRun:
             return
         servers = self._host.tools.servers
         for one in servers.failed:
-            self._say(f"warning: the MCP server {one.server.name} does not start: {one.why}")
-        for server in servers.waiting:
+            self._say(f"warning: the MCP server {one.server.name} does not start: {one.error}")
+        for server in servers.unallowed:
             leave = f"`ctxtui mcp allow {server.name}` lets it start"
             self._say(f"the MCP server {server.name} of {server.place} was not allowed yet: {leave}")
 
@@ -452,7 +452,7 @@ def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgr
         apart=host.files.memory_paths,
         memory=memory.texts if memory is not None else (),
     )
-    return analysed(plan, host.config, host.cwd, counter, progress)
+    return make_run_report(plan, host.config, host.cwd, counter, progress)
 
 
 def has_price(host: Host) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxtui.analysis.cache.client_habit import sent_at
+from ctxtui.analysis.cache.client_behaviour import sent_at
 from ctxtui.analysis.lab.lab import Progress
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.solve import Fitted, KeepWarm, Pauses, fitted, keep_warm, pauses

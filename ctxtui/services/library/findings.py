@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.losses import SHORTEST_CACHED
+from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
 from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
@@ -64,7 +64,7 @@ def findings_of(
         situation=replace(base.situation, known=base.applied),
         calls=costs.calls,
         costs=costs,
-        missed=account.misses(finder).found,
+        missed=account.misses(finder).misses,
         rates=account.rates,
         markers=_markers(account, costs.calls) if priced else NOT_TRIED,
         policies=load_policies(),

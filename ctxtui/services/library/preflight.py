@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
-from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.cache.marker_trials import MarkerTrials, learnt_prompts, try_markers
+from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import block_figures
@@ -54,7 +54,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         cost = price_call(like, prices)
         return None if cost is None else cost.usd
 
-    missed = len(misses_of(book, cache_rules_by_call(book)).of(thread))
+    missed = len(session_misses(book, cache_rules_by_call(book)).of_thread(thread))
     seen = outlook(book, thread, turns, window.window, usd, missed)
     at = compacts_at(book, thread, window)
     eaten, asked = _eaten(book, call)
@@ -88,14 +88,14 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, .
     return dict(sorted(eaten.items(), key=lambda one: order.get(one[0], len(order)))), tuple(asked)
 
 
-def placings(session: Session, counter: Counter, settings: Settings) -> list[Placing]:
+def placings(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:
     """Every thread of `session` that other markers can be tried on, at list prices where they are known, by what the
     lab finds of them."""
     counted = make_account(session, counter, settings)
     book = counted.book
     rules, rates = cache_rules_by_call(book), marker_rates(counted.table)
-    prompts = taught(book, rules)
-    found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
+    prompts = learnt_prompts(book, rules)
+    found = (try_markers(book, rules, rates, thread, prompts) for thread in session.order)
     return in_the_lab(counted, [one for one in found if one is not None])
 
 

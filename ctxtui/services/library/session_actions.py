@@ -101,11 +101,11 @@ class SessionActions:
         """Write the session (`form` ``ctxtui``) or its last call's context as a request body to a new file; a relative
         `path` is taken from where ctxtui was started."""
         # Imported here: codecs are not needed for the first frame.
-        from ctxtui.analysis.call_choice import choose
+        from ctxtui.analysis.call_choice import choose_call
         from ctxtui.services.editing.exporting import exported, write_private
 
         session = self._session(one)
-        made = exported(session, form, choose(session))
+        made = exported(session, form, choose_call(session))
         file = Path(path).expanduser()
         write_private(file, made.data)
         lost = f"; not carried over: {', '.join(made.lost)}" if made.lost else ""

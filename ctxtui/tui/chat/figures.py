@@ -117,8 +117,8 @@ class FiguresController(ChatController):
         found = truncated_prompt.cut_prompt(
             scene.session.tree,
             call.sent_head,
-            scene.running.own,
-            scene.running.sent(call.sent_head, call.sent_head),
+            scene.running.block_tokens,
+            scene.running.sent_tokens(call.sent_head, call.sent_head),
             slack=slack,
             read=usage.input,
             window=partner.window,

@@ -125,8 +125,8 @@ def as_mention(pasted: str) -> str:
     text = pasted.strip()
     if not text.lower().rstrip("'\"").endswith((".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")) or "\n" in text:
         return pasted
-    from ctxtui.services.project.attachments import dropped
+    from ctxtui.services.project.attachments import mention_dropped_file
 
-    mention = dropped(text)
+    mention = mention_dropped_file(text)
     # With blanks round it: what stands before may be a word.
     return f" {mention} " if mention else pasted

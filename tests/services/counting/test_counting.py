@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core import block
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -76,7 +76,7 @@ def test_growing_counts_new_content_only(counted: list[Block]) -> None:
     session.fold([CallSeen(Call("d", "main", new, new, new, model="gpt-5"))])
     count_all(book, counter)
     assert len(counted) == 21
-    assert book.counted("gpt-5", new)
+    assert book.is_counted("gpt-5", new)
 
 
 def test_counting_goes_in_slices() -> None:
@@ -209,5 +209,5 @@ def test_the_users_usable_part_of_a_window_is_over_the_share() -> None:
     table = table_for(Settings(models={"claude-opus-4": {"context_size": 20_000, "usable_context": 17_000}}))
     card = table.card("claude-opus-4-20250514")
     assert (card.window, card.usable) == (20_000, 17_000)
-    assert running_window(20_000, 0.75, own=card.usable or 0).usable == 17_000
-    assert running_window(20_000, 0.75).usable == 15_000
+    assert window_of_running_model(20_000, 0.75, own=card.usable or 0).usable == 17_000
+    assert window_of_running_model(20_000, 0.75).usable == 15_000

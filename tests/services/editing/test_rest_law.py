@@ -17,7 +17,7 @@ from ctxtui.analysis.cache.what_if import Replay, Weigh
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.money.edited_calls import EditedThread, freed_by
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.request_counts import as_reported
+from ctxtui.analysis.request_counts import weigh_as_reported
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
 from ctxtui.core.edit_kinds import DROP, TRUNCATE
@@ -61,7 +61,7 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
     scene, tree = table.scene, table.study.session.tree
     calls = scene.calls
     replay = Replay(book, cache_rules_by_call(book))
-    first = replay.following(calls[scene.index], calls[scene.index].response_head or calls[scene.index].sent_head)
+    first = replay.request_after(calls[scene.index], calls[scene.index].response_head or calls[scene.index].sent_head)
     plain, edited, anew = first.simulator.copy(), first.simulator.copy(), Simulator()
     found, length = [], len(table.desk.context(table.scene))
     for before, call in islice(zip(calls[scene.index :], calls[scene.index + 1 :], strict=False), LATER):
@@ -74,8 +74,8 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
         behind = any(at >= length or one.before.kind == "thinking" for at, one in applied.changes.items())
         count_all(book, counter)
         at = call.started or 0.0
-        raw, other = replay.following(before, call.raw_head, at), replay.following(before, under.head, at)
-        measure, weigh = book.measure(call.model), as_reported(book, before.model, call.raw_head, raw)
+        raw, other = replay.request_after(before, call.raw_head, at), replay.request_after(before, under.head, at)
+        measure, weigh = book.measure(call.model), weigh_as_reported(book, before.model, call.raw_head, raw)
 
         def count(block: Block, weigh: Weigh = weigh, measure: Measure = measure) -> int:
             return round(weigh(measure(block)))

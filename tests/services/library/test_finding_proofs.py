@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.recorded import simulated_calls
@@ -387,6 +387,6 @@ def test_recordings_carry_it_too(path: Path) -> None:
     usages = simulated(session)
     calls = len(session.thread_calls()) if session.order else 0
     for number in sorted({calls // 2, calls * 3 // 4}):
-        if 0 < number < calls and choose(session, "", number).number == number:
+        if 0 < number < calls and choose_call(session, "", number).number == number:
             told, made = promised(session, number)
             assert list(unlike(made, told, usages, whole=False)) == []

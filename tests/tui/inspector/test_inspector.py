@@ -53,7 +53,7 @@ async def settled(screen: InspectorScreen, pilot: Pilot[None]) -> None:
             and scene
             and scene.counted
             and study.thread(screen.state.thread).priced == len(scene.calls)
-            and study.thread(screen.state.thread).looked
+            and study.thread(screen.state.thread).is_searched
             and scene.events
             and screen.state.complete
         )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
@@ -159,12 +159,12 @@ class Preparer:
         policy_context = PolicyContext(
             context=context,
             log=tuple(overlay.log),
-            tokens=sizes.at,
-            count=sizes.of,
+            tokens=sizes.tokens_at,
+            count=sizes.block_tokens,
             usable=context_window(book, last, request.settings.usable_share).usable,
             rules=rules,
             cold=not next_call.asked.read,
-            hidden=max(0, next_call.asked.prompt.total - sizes.whole) if not overlay.applied else 0,
+            hidden=max(0, next_call.asked.prompt.total - sizes.total) if not overlay.applied else 0,
         )
         prices = EditPrices(
             applied, next_call.asked, next_call.weigh, counter(card), counting_terms(book, last, context)
@@ -187,7 +187,7 @@ class Preparer:
         return recording
 
 
-def miss_reason(forecast: Coming, calls: Sequence[Call]) -> str:
+def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
     """The reason why a thread's next call will miss the cache; "" if it will hit, or nothing was cached. It misses if
     it reads at most half of the input of the last of `calls`.
     """

@@ -54,7 +54,7 @@ class ForksController(Controller):
         loaded, settings = self.state.loaded, self.state.source.settings
         if loaded is None or not self.state.complete:
             return
-        from ctxtui.services.study.fork_tree import forks
+        from ctxtui.services.study.fork_tree import list_forks
         from ctxtui.tui.lists.forks import ForksScreen
 
         thread = self.state.thread
@@ -65,7 +65,7 @@ class ForksController(Controller):
             elif row is not None and row.call:
                 self.state.go(row.call - 1)
 
-        self.access.push(ForksScreen(lambda: forks(loaded, thread, settings)), show)
+        self.access.push(ForksScreen(lambda: list_forks(loaded, thread, settings)), show)
 
 
 class ForkController(EditController):

@@ -215,7 +215,7 @@ class SummariesController(EditController):
         study = self.state.study
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
-        count = round(weigh(study.measured(partner.model, whole), study.book.weights(partner.model)))
+        count = round(weigh(study.count_now(partner.model, whole), study.book.weights(partner.model)))
         usd = self._price(partner, Usage(fresh=count, output=_ANSWER))
         price = f", about {numbers.money(usd)}" if usd is not None else ", no price is known"
         name = f"{partner.model} ({partner.endpoint.name})"
