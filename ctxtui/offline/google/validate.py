@@ -274,13 +274,23 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
         if answers and not asked:
             told = "function response turn comes immediately after a function call turn."
             yield wrong(f"Please ensure that {told}", "response without call")
-        elif answers and sorted(map(_key, answers)) != sorted(map(_key, asked)):
+        elif answers and not _match(answers, asked):
             told = "function response parts match the function call parts of the function call turn."
             yield wrong(f"Please ensure that {told}", "pairs")
 
 
-def _key(value: Mapping[str, Json]) -> str:
-    return str(value.get("id") or value.get("name"))
+def _match(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
+    """Whether each answer has a call of its own: by id if both have one, else by name (google-genai sends no ids)."""
+    left = list(calls)
+    for answer in answers:
+        for call in left:
+            ids = answer.get("id"), call.get("id")
+            if ids[0] == ids[1] if all(ids) else answer.get("name") == call.get("name"):
+                left.remove(call)
+                break
+        else:
+            return False
+    return not left
 
 
 def _signatures(turns: Sequence[_Turn]) -> Iterator[Refusal]:

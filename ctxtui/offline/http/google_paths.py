@@ -45,6 +45,19 @@ def _route(request: web.Request, method: str) -> ServedRoute:
     )
 
 
+def is_google(request: web.Request) -> bool:
+    """Whether a client of Google's API asks at a path that other APIs have, too."""
+    return any(name.lower().startswith("x-goog-") for name in request.headers)
+
+
+def google_model(request: web.Request) -> web.Response:
+    """Describe the model that a path names by its id."""
+    name = request.match_info["id"]
+    if gemini(name) is None:
+        return _refused(Refusal(f"models/{name} is not found for API version v1beta.", 404, rule="unknown model"))
+    return json_response(describe_model(name))
+
+
 def add_google(app: web.Application, provider: Provider, post: Post) -> None:
     """Add Google's paths to `app`; `post` serves a request with a body."""
 
@@ -55,10 +68,7 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
         return json_response(list_models())
 
     async def model(request: web.Request) -> web.StreamResponse:
-        name = request.match_info["model"]
-        if gemini(name) is None:
-            return _refused(Refusal(f"models/{name} is not found for API version v1beta.", 404, rule="unknown model"))
-        return json_response(describe_model(name))
+        return google_model(request)
 
     async def created(request: web.Request) -> web.StreamResponse:
         route = ServedRoute(
@@ -93,7 +103,7 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
     methods = "generateContent|streamGenerateContent|countTokens"
     app.router.add_post(f"{publisher}/models/{{model:[^/:]+}}:{{method:{methods}}}", asked)
     app.router.add_get("/v1beta/models", models)
-    app.router.add_get("/v1beta/models/{model}", model)
+    app.router.add_get("/v1beta/models/{id}", model)
     app.router.add_post(f"{version}/cachedContents", created)
     app.router.add_get(f"{version}/cachedContents", listed)
     for method in ("GET", "PATCH", "DELETE"):

@@ -20,9 +20,10 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE, anthropic_model, anthropic_models
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
 from ctxtui.offline.faults import MOST_ARMED, SLOW, STATUSES, Fault, Faults, parse
+from ctxtui.offline.google.models import list_models
 from ctxtui.offline.http.exchange_log import ExchangeLog, logging_to
 from ctxtui.offline.http.google_paths import ID_HEADER as GOOGLE_ID
-from ctxtui.offline.http.google_paths import add_google
+from ctxtui.offline.http.google_paths import add_google, google_model, is_google
 from ctxtui.offline.http.routes import DESKS, ServedRoute, serve
 from ctxtui.offline.http.sending import LARGEST_FRAME, Connection, in_thread, json_response, send
 from ctxtui.offline.json_shape import members
@@ -286,9 +287,13 @@ class Server(Struct):
             self.told(seen)
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
+        if is_google(request):
+            return json_response(list_models())
         return json_response(anthropic_models() if _is_anthropic(request) else openai_models())
 
     async def _model(self, request: web.Request) -> web.StreamResponse:
+        if is_google(request):
+            return google_model(request)
         id_, anthropic = request.match_info["id"], _is_anthropic(request)
         found = anthropic_model(id_) if anthropic else openai_model(id_)
         if found is not None:
