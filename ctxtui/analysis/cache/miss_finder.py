@@ -28,7 +28,7 @@ from ctxtui.analysis.cache.miss import (
     DifferingBlock,
 )
 from ctxtui.analysis.cache.miss_cause import MissCause
-from ctxtui.analysis.content.parting import parting
+from ctxtui.analysis.content.first_difference import find_first_difference
 from ctxtui.analysis.money.input_split import split_of
 from ctxtui.analysis.money.spending import row_of, summed
 from ctxtui.analysis.running_totals import RunningTotals, running_totals
@@ -181,7 +181,7 @@ class MissFinder:
         book, base, usage = self._book, cached.before, call.usage
         assert usage is not None and base is not None and base.usage is not None
         tree = book.session.tree
-        first, second, token = parting(book, self._running(call.model), base, call)
+        first, second, token = find_first_difference(book, self._running(call.model), base, call)
         recorded = MissCause(row.cause, what=row.what) if row is not None else cached.cause
         cause = _displayed_cause(recorded.name, tree, second if second != ROOT else first)
         if cause == STRIPPED and first != ROOT:

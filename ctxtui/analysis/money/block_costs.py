@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.resent import Resent, Sending
@@ -48,7 +48,7 @@ class ThreadCosts:
         self.thread = thread
         self.calls = book.session.thread_calls(thread)[:until]
         self.running = running
-        self.stays = Stays(self.tree)
+        self.stays = BlockLifetimes(self.tree)
         self.stays.advance(self.calls)
         self.ledger = CostLedger(book, running, self.stays)
         self.ledger.advance(self.calls, costs, len(self.calls))

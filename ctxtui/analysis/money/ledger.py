@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.content.block_lifetimes import Lifetime, Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes, Lifetime
 from ctxtui.analysis.figures import reattached_tokens, unrecorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
@@ -48,7 +48,7 @@ class CostLedger:
     `stays` knows in which of the thread's calls each block stood; it is taken on with the ledger.
     """
 
-    def __init__(self, book: Book, running: RunningTotals, stays: Stays) -> None:
+    def __init__(self, book: Book, running: RunningTotals, stays: BlockLifetimes) -> None:
         self._book = book
         self._running = running
         self.version = running.version

@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.content.diff import alike, versions
-from ctxtui.analysis.content.normalized import words_of
+from ctxtui.analysis.content.diff import match_versions, word_overlap
+from ctxtui.analysis.content.normalized import diff_text
 from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
@@ -107,8 +107,8 @@ class Sending:
         ]
         news = [node for node in nodes if node not in again]
         found = float(sum(map(running.block_tokens, again)))
-        for old, new in versions(tree, tree, olds, news):
-            share = alike(words_of(tree[olds[old]]), words_of(tree[news[new]]))
+        for old, new in match_versions(tree, tree, olds, news):
+            share = word_overlap(diff_text(tree[olds[old]]), diff_text(tree[news[new]]))
             found += running.block_tokens(news[new]) * share if share >= LIKE else 0.0
         return found
 

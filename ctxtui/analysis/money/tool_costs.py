@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.content.tool_definitions import called, definitions, is_mcp, referred, split_name
-from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, Homes, spellings, tool_calls
+from ctxtui.analysis.content.tool_definitions import called_tool, is_mcp, read_definitions, referenced_tools, split_name
+from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ServerLookup, tool_calls, tool_spellings
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
@@ -75,7 +75,7 @@ class _Reading:
         self._names = names
         self._order = {id_: number for number, id_ in enumerate(session.calls)}
         self._tools: dict[tuple[str, str], _Tool] = {}
-        self._homes = Homes(self._defined())
+        self._homes = ServerLookup(self._defined())
         self._mcp: set[str] = set()
         self._counted: set[tuple[str, int]] = set()
 
@@ -83,7 +83,7 @@ class _Reading:
         for thread in self._threads:
             for node in thread.nodes():
                 if self._tree[node].category == _TOOLS:
-                    yield from ((one.server, one.name) for one in definitions(self._tree[node].block))
+                    yield from ((one.server, one.name) for one in read_definitions(self._tree[node].block))
 
     def rows(self) -> list[ToolCosts]:
         for thread in self._threads:
@@ -127,7 +127,7 @@ class _Reading:
         for node in thread.nodes():
             if self._tree[node].category == _RESULT:
                 first = thread.stays.first(node) or 0
-                for name in referred(self._tree[node].block):
+                for name in referenced_tools(self._tree[node].block):
                     found[name] = min(first, found.get(name, first))
         return found
 
@@ -136,9 +136,9 @@ class _Reading:
         stood = [
             index for start, stop, _ in thread.stays.stretches(node, len(thread.calls)) for index in range(start, stop)
         ]
-        for one in definitions(self._tree[node].block):
+        for one in read_definitions(self._tree[node].block):
             tool = self._tool(one.server, one.name)
-            since = min((found[name] for name in spellings(one.server, one.name) if name in found), default=None)
+            since = min((found[name] for name in tool_spellings(one.server, one.name) if name in found), default=None)
             carried = stood if not one.deferred else [n for n in stood if since is not None and n >= since]
             tool.loaded |= not one.deferred
             tool.found |= one.deferred and bool(carried)
@@ -173,9 +173,9 @@ class _Reading:
         """The tool of a call or result."""
         here = self._tree[node]
         if here.category == _CALL:
-            return called(here.block)
+            return called_tool(here.block)
         asked = self._names.call_of_result(here)
-        return called(self._tree[asked].block) if asked is not None else split_name(self._names.label(here))
+        return called_tool(self._tree[asked].block) if asked is not None else split_name(self._names.label(here))
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
         """Whether no other thread had the block: some begin with a copy of another's history."""
@@ -189,7 +189,7 @@ class _Reading:
         for node, index in tool_calls(thread.stays, self._tree):
             if self._is_new(thread, node):
                 block = self._tree[node].block
-                server, name = called(block)
+                server, name = called_tool(block)
                 self._prove(block, server)
                 self._tool(server, name).called.append(self._number(thread, index))
 

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
-from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
-from ctxtui.analysis.findings.registry import findings
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, NoFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding, rank_findings, staged_blocks
+from ctxtui.analysis.findings.registry import find_all
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.lab.placed_marks import LIVES, spelled
 from ctxtui.analysis.money.block_costs import ThreadCosts
@@ -74,12 +74,12 @@ def findings_of(
     whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
     thread = EditedThread(whole.ledger, calls, account.charge)
     told = [
-        one if isinstance(one, Silent) else _priced(one, given, base, chosen, thread, horizon)
-        for one in findings(given)
+        one if isinstance(one, NoFinding) else _priced(one, given, base, chosen, thread, horizon)
+        for one in find_all(given)
     ]
-    silent = [one for one in told if isinstance(one, Silent) and one.why]
+    silent = [one for one in told if isinstance(one, NoFinding) and one.why]
     every = [one for one in told if isinstance(one, PricedFinding)]
-    found, small = ranked(every)
+    found, small = rank_findings(every)
     made = Findings(
         thread=chosen.thread,
         number=chosen.number,
@@ -87,7 +87,7 @@ def findings_of(
         horizon=horizon,
         found=tuple(found),
         lacks=(*_lacking(costs.calls, priced), *map(str, (*silent, *small))),
-        absent=tuple(one.kind for one in told if isinstance(one, Silent) and not one.why),
+        absent=tuple(one.kind for one in told if isinstance(one, NoFinding) and not one.why),
     )
     if not made.edits:
         return made
@@ -107,7 +107,7 @@ def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
 
 def _priced(
     finding: Finding, given: FindingInputs, base: Curation, chosen: ChosenCall, thread: EditedThread, horizon: int
-) -> PricedFinding | Silent:
+) -> PricedFinding | NoFinding:
     """A finding with its price, or why it proposes nothing; `thread` has the later calls, too."""
     if not finding.edits:
         cache = finding.cache
@@ -121,11 +121,11 @@ def _priced(
     after = here.under(finding.edits).applied
     tag = base.prices.tag(after)
     if tag.refused:
-        return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
+        return NoFinding(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
-        return Silent(finding.kind, "it frees nothing")
+        return NoFinding(finding.kind, "it frees nothing")
     if removes_most(here.applied, after):
-        return Silent(
+        return NoFinding(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
         )

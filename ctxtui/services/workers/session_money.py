@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
-from ctxtui.analysis.findings.cache_markers import UNASKED
+from ctxtui.analysis.findings.cache_markers import DEFAULT_STRATEGY
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.analysis.money.edited_calls import EditedCalls, EditedThread
@@ -178,7 +178,7 @@ def _within(call: Call, between: tuple[float, float] | None) -> bool:
     return between is None or between[0] <= (call.at or 0.0) < between[1]
 
 
-_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: UNASKED}
+_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
 
 
 def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:

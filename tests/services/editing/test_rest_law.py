@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, Weigh
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.money.edited_calls import EditedThread, freed_by
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.request_counts import weigh_as_reported
@@ -114,7 +114,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     again = sent_again(table, book, counter)
     later = zip(scene.calls[scene.index + 1 :], again, strict=False)
     calls = [*scene.calls[: scene.index + 1], *(replace(call, usage=sent.plain) for call, sent in later)]
-    ledger = CostLedger(book, scene.running, Stays(scene.session.tree))
+    ledger = CostLedger(book, scene.running, BlockLifetimes(scene.session.tree))
     ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
     before = here.under.applied if here.under is not None else here.applied.without_edits
     situation = situation_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
