@@ -1,4 +1,4 @@
-"""The lab: a recorded session under many variants at once, call by call, without a model call."""
+"""The lab: simulates a recorded session under many variants at once, call by call, without a model call."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench, VariantPass
 
 Progress = Callable[[int, int], bool]
-"""Is told how many of how many calls are done; whether to go on."""
+"""Called with the numbers of calls done and in all; returns whether to continue."""
 
 
 class Experiment:
-    """The session of `bench` under each of `variants`; everything in its book must be counted. Iterated, it goes
-    through the calls and gives how many are done; then `runs` has what came of it, in the order of the variants."""
+    """The session of `bench` under each of `variants`; everything in its book must be counted.
+
+    Iterating simulates the calls and yields the number done; then `runs` has the results, in the order of the
+    variants.
+    """
 
     def __init__(self, bench: Bench, variants: Sequence[Variant]) -> None:
         self._bench = bench
@@ -37,7 +40,7 @@ class Experiment:
 def experiment(
     bench: Bench, variants: Sequence[Variant], progress: Progress = lambda done, of: True
 ) -> list[VariantRun]:
-    """The same at once. Nothing where `progress` says to stop."""
+    """Run an experiment at once; empty if `progress` stops it."""
     under_way = Experiment(bench, variants)
     for done in under_way:
         if not progress(done, under_way.total):

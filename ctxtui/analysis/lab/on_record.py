@@ -1,4 +1,4 @@
-"""A variant held to the record: what each call was reported to be, and what the simulation says the variant changes."""
+"""Adds a variant's simulated differences to the reported figures of each call."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from ctxtui.core.usage import WRITES, Usage
 
 
 def on_record(bench: Bench, plain: VariantRun, run: VariantRun) -> VariantRun:
-    """`run` with the reports of its calls, each changed by what `run` differs from `plain`, the recording in the same
-    simulated cache. Where it does not differ, a call is what was reported and cost what was paid. A call without a
-    report stays simulated."""
+    """Change the reports of the calls of `run` by the differences between `run` and `plain`.
+
+    `plain` is the recording in the same simulated cache. Without a difference, a call keeps its report and paid
+    cost. A call without a report stays simulated.
+    """
     own = {call.id: call for call in plain.calls}
     return replace(run, calls=tuple(_on_record(bench, own[call.id], call, run.variant) for call in run.calls))
 
@@ -29,7 +31,7 @@ class UnderMarkers(NamedTuple):
     by: Mapping[str, VariantRun]
 
     def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
-        """The first `calls` of a thread with the markers of `cache`; None where none can be simulated."""
+        """The first `calls` of a thread with the markers of `cache`; None if none can be simulated."""
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
         found = [(numbers[own.id], own, under) for own, under in pairs if own.id in numbers]
@@ -69,7 +71,7 @@ def _on_record(bench: Bench, plain: VariantCall, under: VariantCall, variant: Va
 
 
 def _edited(report: Usage, plain: VariantCall, under: VariantCall) -> Usage | None:
-    """`report` as edits change it; None where they break the cache and none can be simulated."""
+    """Change `report` by edits; None if they break the cache and it cannot be simulated."""
     breaks = under.rewrites and under.head != plain.head
     if breaks and under.usage is None:
         return None
@@ -77,8 +79,11 @@ def _edited(report: Usage, plain: VariantCall, under: VariantCall) -> Usage | No
 
 
 def _usd(bench: Bench, recorded: Call, call: Call, usage: Usage) -> float | None:
-    """What `recorded` costs as `call`, perhaps of another model, with another `usage`: what was paid, and the
-    difference. Of a call whose price the record does not tell it is the difference alone."""
+    """Cost of `recorded` as `call`, perhaps of another model, with another `usage`: the paid cost plus the
+    difference.
+
+    Without a recorded price, the difference alone.
+    """
     assert recorded.usage is not None
     paid, now = bench.paid(recorded), simulated_usd(bench, call, usage)
     if call is not recorded:
@@ -90,8 +95,10 @@ def _usd(bench: Bench, recorded: Call, call: Call, usage: Usage) -> float | None
 
 
 def _changed(report: Usage, total: int, plain: Usage | None, under: Usage | None) -> Usage | None:
-    """`report` with the difference from `plain` to `under`, `total` tokens of input; None where no cache can be
-    simulated and the call is another one."""
+    """Change `report` by the difference from `plain` to `under`, with `total` tokens of input.
+
+    None if no cache can be simulated and the call differs.
+    """
     if plain is None or under is None:
         return report if plain is under and total == report.input else None
     read = _between(report.cache_read + under.cache_read - plain.cache_read, total)
@@ -110,7 +117,7 @@ def _between(tokens: int, most: int) -> int:
 
 
 def _by_lifetime(write: int, report: Usage, plain: Usage, under: Usage) -> dict[str, int]:
-    """What is written, by lifetime: as reported and changed, else in the proportions of `under`."""
+    """Writes by lifetime: as reported and changed, else in the proportions of `under`."""
     parts = {name: getattr(report, name) + getattr(under, name) - getattr(plain, name) for name in WRITES}
     if min(parts.values()) >= 0 and sum(parts.values()) == write:
         return parts

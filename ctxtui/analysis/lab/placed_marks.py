@@ -1,4 +1,4 @@
-"""Where the cache markers of a request stand under a variant: the client's own, or those of a strategy."""
+"""Positions of a request's cache markers under a variant: the client's own, or those of a strategy."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ctxtui.curation.apply.applied import RAW, Applied
 from ctxtui.curation.apply.standing_markers import markers_under_edits
 
 LIVES: Final = ("5m", "1h")
-"""The client's own markers, but with this lifetime for all of them."""
+"""The client's own markers, with this lifetime for all of them."""
 
 Mark = tuple[int, float, int]
-"""A node, a lifetime in seconds, and as `CacheMarker.ends`."""
+"""A node, a lifetime in seconds, and `CacheMarker.ends`."""
 
 
 def strategy_names() -> tuple[str, ...]:
-    """Every cache strategy, as it is asked for."""
+    """Names of all cache strategies, as used on the command line."""
     return (RECORDED, *LIVES, *(spelled(one.name) for one in STRATEGIES))
 
 
 def spelled(name: str) -> str:
-    """A strategy's name in one word."""
+    """Spell a strategy's name in one word."""
     return name.replace(" + ", "+").replace(" ", "-")
 
 
@@ -36,14 +36,17 @@ _BY_NAME: Final = {spelled(one.name): one for one in reversed(STRATEGIES)}
 
 
 def strategy_of(name: str) -> Strategy | None:
-    """The strategy called so; None for the client's own markers."""
+    """Find a strategy by name; None for the client's own markers."""
     return _BY_NAME.get(spelled(name))
 
 
 class SentRequestHere(NamedTuple):
-    """A request under a variant: its recorded `call` with the `head` of what leaves, the edits that made it of the
-    recorded context, and the `path` on which its blocks stand. `life` is the client's lifetime ("": the default),
-    `marked` whether it sets markers at all where none are on record."""
+    """A request under a variant: its recorded `call`, and the `head` that is sent.
+
+    `applied` are the edits that produced it, `path` holds its blocks. `life` is the client's lifetime ("": the
+    default),
+    `marked` whether it sets markers at all if none are recorded.
+    """
 
     call: Call
     head: int
@@ -63,8 +66,11 @@ def marks_of(
     tokens: Callable[[int], int],
     known: KnownEnds | None = None,
 ) -> tuple[list[Mark], bool]:
-    """The markers of a request by the strategy called `name`, and whether only they are cached (OpenAI's explicit
-    breakpoints). `held`, `tokens` and `known` are as `PlacementRequest` wants them."""
+    """Markers of a request by the strategy called `name`, and whether only they are cached.
+
+    The latter are OpenAI's explicit breakpoints. `deepest_cached`, `tokens` and `known_ends` are as in
+    `PlacementRequest`.
+    """
     strategy = strategy_of(name)
     if strategy is not None:
         if not rules.mechanism.writes_at_markers:
@@ -89,7 +95,7 @@ def marks_of(
 
 
 def _inferred(here: SentRequestHere, tree: Tree, rules: CacheRules) -> list[Mark]:
-    """As clients do whose markers are not on record: at the ends of the last messages."""
+    """Markers of clients that do not record them: at the ends of the last messages."""
     if not here.marked or not rules.mechanism.writes_at_markers:
         return []
     ends = [here.head]

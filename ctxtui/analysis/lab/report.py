@@ -1,4 +1,4 @@
-"""What a lab found of one session: a row of figures and a curve for each variant, and what is to be said about them."""
+"""Lab results of one session: a row of figures and a curve for each variant, and notes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,17 @@ _COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 class LabRow(Struct, frozen=True, kw_only=True):
-    """A session under one variant, in tokens; None where it cannot be told. ``as_recorded`` is what was reported and
-    paid, the others what the simulation changes of it. `usd` has calls that no variant can be tried on as well, and is
-    the least (`at_least`) where the record does not tell all. `settings` are the policy's, `given` those
-    that are not its defaults. `over` calls were above the usable window, the first of them number `first_overflow`;
-    `dependence` blocks that it took out are still quoted later. `curve` is the context of each call, `edits` by thread
-    what its policy made, `refused` why some of that was left out."""
+    """A session under one variant, in tokens; None if unknown.
+
+    ``as_recorded`` has the reported and paid figures, the others add the simulated differences. `usd` includes
+    calls that
+    no variant can be tried on, and is a lower bound (`at_least`) if the record is incomplete. `settings` are the
+    policy's,
+    `given` those that are not defaults. `over` calls were above the usable window, the first of them number
+    `first_overflow`; `dependence` removed blocks are still quoted later. `curve` is the context of each call,
+    `edits` are
+    the policy's by thread, `refused` is the reason why some were left out.
+    """
 
     policy: str
     settings: dict[str, Json]
@@ -57,11 +62,13 @@ class LabRow(Struct, frozen=True, kw_only=True):
 
 
 class SessionLab(Struct, frozen=True, kw_only=True):
-    """One session in the lab. `rows` begin with ``as_recorded``; `numbers` are those of the calls that were gone
-    through, of `calls` in all, `drawn` the indexes of those of the longest thread. `usable` is the window that is
-    filled (tokens, 0: not known), `off` by which share of the report the simulation of the recording misses it (None:
-    nothing was reported). `marks` are (index of a call, its sign), `notes` what is to be said, `outcomes` what the
-    recording says of its result."""
+    """One session in the lab. `rows` begin with ``as_recorded``.
+
+    `numbers` are the simulated calls, of `calls` in all, `drawn` the indexes of those of the longest thread.
+    `usable` is the usable window (tokens, 0: unknown), `off` the relative error of the simulated recording (None:
+    nothing was reported). `marks` are (index of a call, its sign), `notes` are remarks, `outcomes` the recorded
+    results.
+    """
 
     session: str
     title: str
@@ -77,7 +84,7 @@ class SessionLab(Struct, frozen=True, kw_only=True):
 
 
 def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionLab:
-    """What `runs` say of the session of `bench`, which is called `name` where it has no id."""
+    """Summarize `runs` of the session of `bench`; `name` is used if it has no id."""
     session = bench.book.session
     calls = simulated_calls(session)
     reported = [call.usage.input for call in calls if call.usage is not None]
@@ -135,8 +142,11 @@ def _row(bench: Bench, own: VariantRun, run: VariantRun, reported: int | None) -
 
 
 def _usd(bench: Bench, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
-    """What the whole session costs under `run`, and whether that is the least: calls whose price the record does not
-    tell, and calls that were not gone through, are as in the bill. None where the price of a variant is not known."""
+    """Cost of the whole session under `run`, and whether it is a lower bound.
+
+    Calls without a recorded price, and calls that are not simulated, are as in the bill. None if the price of a
+    variant is unknown.
+    """
     tried = {call.id: call.usd for call in run.calls}
     unknown = {call.id for call in own.calls if call.usd is None and run.variant.model == ""}
     if any(usd is None and id_ not in unknown for id_, usd in tried.items()):
@@ -148,7 +158,7 @@ def _usd(bench: Bench, own: VariantRun, run: VariantRun) -> tuple[float | None, 
 
 
 def _longest(calls: Sequence[Call]) -> tuple[int, ...]:
-    """The indexes of the calls of the thread that has most of them."""
+    """Indexes of the calls of the thread that has most of them."""
     by: dict[str, list[int]] = {}
     for index, call in enumerate(calls):
         by.setdefault(call.thread, []).append(index)

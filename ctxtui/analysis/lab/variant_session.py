@@ -1,4 +1,4 @@
-"""A variant as a session of its own: its contexts as they would have left, with the usage that was simulated."""
+"""Exports a variant as a session: its contexts as they would have been sent, with simulated usage."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 
 SIMULATED = "simulated"
-"""In `Call.extra` of a variant's calls, True: nobody reported what they used."""
+"""Key in `Call.extra` of a variant's calls, True: their usage was not reported."""
 
 
 def variant_session(session: Session, run: VariantRun, title: str) -> Session:
-    """`session` under the variant of `run`, called `title`."""
+    """Build `session` under the variant of `run`, called `title`."""
     found = Session()
     about = session.about
     found.apply(
@@ -36,7 +36,7 @@ def variant_session(session: Session, run: VariantRun, title: str) -> Session:
 
 
 def _copied(tree: Tree, other: Tree, known: dict[int, int], head: int) -> int:
-    """The node of `other` that holds the context `head` of `tree`."""
+    """Copy the context `head` of `tree` to another tree; returns its node."""
     behind: list[int] = []
     node = head
     while node not in known:

@@ -1,4 +1,4 @@
-"""A set of label rules at work: which pieces of a block's text have which label."""
+"""Applies a set of label rules: finds the labelled pieces of a block's text."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from ctxtui.core.block_content import BlockContent
 from ctxtui.core.category import INDEX
 
 _PIECE: Final = 1 << 18
-"""Bytes that are looked through in one step."""
+"""Bytes searched in one step."""
 
 Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
-"""Runs a rule's search; may end it early (a time limit) and give nothing."""
+"""Runs a rule's search; may end it early (a time limit) with no result."""
 
 
 def at_length(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
-    """An `Attempt` without any limit."""
+    """Search without a time limit; an `Attempt`."""
     return search()
 
 
 class Labelling:
-    """The rules in force, in the order in which they are tried: one that looks inside another's findings comes after
-    it. Their places in `rules` are the numbers that pieces name. `idle` are those that look inside a label that there
-    is not."""
+    """Rules in force, in the order in which they are tried: a rule that searches inside another's matches comes
+    after it.
+
+    Pieces refer to rules by their index in `rules`. `idle` are rules inside a label that does not exist.
+    """
 
     def __init__(self, rules: Iterable[LabelRule]) -> None:
         self.rules, self.idle = _ordered(list(rules))
@@ -39,28 +41,30 @@ class Labelling:
 
     @cached_property
     def digest(self) -> str:
-        """Names the rules: what one set found is no good for another."""
+        """Key of the rules: results of one set are invalid for another."""
         spelled = [[*map(str, (r.label, r.category, r.inside, *r.between, r.regex, r.beside)), *r.pointers,
                     *sorted(r.within), *map(str, r.needles)] for r in self.rules]  # fmt: skip
         return canonical.digest(canonical.dumps(spelled))
 
     def may_split(self, category: str, body: bytes) -> bool:
-        """Whether any rule may find something in a block of `category` with the JSON `body`. Asked of every block."""
+        """Whether any rule may match in a block of `category` with the JSON `body`. Called for every block."""
         needles = self._needles[category]
         if len(body) > _PIECE:
             return needles is None or any(_holds(body, needle) for needle in needles)
         return needles is None or any(needle in body for needle in needles)
 
     def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
-        """What a block must hold for any of these rules; None where one of them looks into every block. A rule that
-        looks inside another's findings adds nothing."""
+        """Byte strings of which a block must contain one for any of these rules; None if a rule needs every block.
+
+        Rules inside another's matches add nothing.
+        """
         rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
         if not all(rule.needles for rule in rules):
             return None
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
     def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = at_length) -> list[LabelledSpan]:
-        """The pieces of a block's `text`; none where no rule found anything."""
+        """Pieces of a block's `text`; empty if no rule matched."""
         found: list[Match] = []
         for n in self._by_category[category]:
             rule = self.rules[n]
@@ -73,13 +77,13 @@ class Labelling:
 
 
 def _holds(body: bytes, needle: bytes) -> bool:
-    """Whether `needle` is in a long `body`, looked for in pieces: no other thread runs while one is looked through."""
+    """Whether a long `body` contains `needle`; searched in pieces, because a search blocks all other threads."""
     beyond = _PIECE + len(needle) - 1
     return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE))
 
 
 def words(got: BlockContent) -> str:
-    """The text of a block that rules look into: its words, or the JSON of a call's input."""
+    """Text of a block that rules search: its text, or the JSON of a call's input."""
     return got.text or got.arguments
 
 

@@ -1,4 +1,4 @@
-"""One call's input as money and tokens: what was carried, what the cache had lost, what was sent for the first time."""
+"""Splits the cost and tokens of one call's input: carried, lost from the cache, sent for the first time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ctxtui.pricing.price import Cost
 
 
 class Sum(NamedTuple):
-    """Money (USD) and tokens of one part."""
+    """Cost (USD) and tokens of one part."""
 
     usd: float = 0.0
     tokens: int = 0
 
     def plus(self, usd: float, tokens: int) -> Sum:
-        """With so much more."""
+        """Return the sum with an amount added."""
         return Sum(self.usd + usd, self.tokens + tokens)
 
 
@@ -24,7 +24,7 @@ NOTHING: Final = Sum()
 
 
 class InputSplit(NamedTuple):
-    """One call's input as money and tokens: carried, rewritten, sent first."""
+    """Cost and tokens of one call's input: carried, rewritten, sent first."""
 
     carry: Sum
     rewrite: Sum
@@ -32,8 +32,10 @@ class InputSplit(NamedTuple):
 
 
 def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
-    """A call's input split by what was `resent` and how much of that the cache had `lost`; the parts add up to the
-    input's cost. What was read comes first in the context, then what was written, then what was neither."""
+    """Split a call's input by the `resent` tokens and those of them that the cache had `lost`.
+
+    The parts add up to the input's cost. Reads come first in the context, then writes, then fresh input.
+    """
     read, written = usage.cache_read, usage.cache_write
     kept = max(resent.kept, read)
     again = kept - read

@@ -1,4 +1,4 @@
-"""A gate for one's own tests: what a recording comes to, held against limits or an earlier recording's figures."""
+"""Gate for automated tests: compares a recording's figures with limits or an earlier recording."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 
 TOLERANCE: Final = 0.05
-"""Share by which a figure may be worse than the baseline's before that counts as worse."""
+"""Share by which a figure may be worse than the baseline's."""
 
 
 class Figures(Struct, frozen=True, kw_only=True):
-    """What a recording comes to; None: not known.
+    """Figures of a recording; None: unknown.
 
-    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block that a call sent
-    (system, tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over every
-    call whose provider reports cache figures (None where there is but one: it had nothing to hit);
-    `cache_read_of_unwritten` is the other common definition, read / (read +
-    fresh), which leaves writes out. `rewrites` counts calls that paid again for what the cache had held (see
-    `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one, or `partial_calls` are
-    reported in part or not at all, it is not known, but that it is from `cost_usd_at_least` to `cost_usd_at_most`.
-    `read_per_write` is tokens read from the cache / tokens written to it, `call_seconds` how long the longest call
-    took.
+    `context_tokens` is the largest input of a call, `block_chars` the characters of the longest block sent
+    (system, tools, messages). `cache_read` is THE hit rate: tokens read from the cache / all input tokens, over
+    every call whose provider reports cache figures (None for a single call, which could not hit);
+    `cache_read_of_unwritten` is the other common definition, read / (read + fresh), which leaves writes out.
+    `rewrites` counts calls that paid again for cached tokens (see `analysis.money.bill`), `cost_usd` is the list
+    price: if `unpriced_calls` lack one, or `partial_calls` are not fully reported, it is unknown, but between
+    `cost_usd_at_least` and `cost_usd_at_most`. `read_per_write` is tokens read from the cache / tokens written to
+    it, `call_seconds` the duration of the longest call.
     """
 
     calls: int = 0
@@ -49,7 +48,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What is allowed; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
+    """Allowed values; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
 
     max_context: int | None = None
     max_block_chars: int | None = None
@@ -61,8 +60,11 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class LimitVerdict(Struct, frozen=True):
-    """One limit held against its figure. `limit` is the limit's name, `allowed` its value, `found` the figure (None:
-    unknown), `passed` None where it cannot be told, `told` says it in words."""
+    """One limit compared with its figure.
+
+    `limit` is its name, `allowed` its value, `found` the figure (None: unknown), `passed` None if undecided,
+    `told` the verdict as text.
+    """
 
     limit: str
     allowed: float
@@ -71,7 +73,7 @@ class LimitVerdict(Struct, frozen=True):
     told: str
 
     def as_fields(self) -> dict[str, Any]:
-        """As JSON names it."""
+        """Fields of the verdict in JSON."""
         return {
             "name": self.limit,
             "limit": self.allowed,
@@ -100,12 +102,14 @@ _WORDS: Final = {
     "max_seconds": "longest call, seconds",
 }
 _OF_THE_DAY: Final = frozenset({"max_seconds"})
-"""What is never held against an earlier recording: how long a call takes is not the agent's doing."""
+"""Limits that are never compared with an earlier recording: the duration of a call does not depend on the agent."""
 
 
 def figures_of(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
-    """The figures of a session with its `bill`; `largest` is its largest context in tokens, reported or counted, `most`
-    USD that it can have cost at most."""
+    """Figures of a session with its `bill`.
+
+    `largest` is its largest context in tokens, reported or counted, `most` an upper bound of its cost in USD.
+    """
     used = [call.usage for call in list(session.calls.values()) if call.usage is not None and call.usage.has_cache]
     read_, fresh = sum(u.cache_read for u in used), sum(u.fresh for u in used)
     written = sum(u.cache_write for u in used)
@@ -130,8 +134,7 @@ def figures_of(session: Session, bill: Bill, largest: int | None, most: float | 
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that any call sent or the next one will send: what the model reads as words or
-    arguments."""
+    """Characters of the longest block that any call sent or the next one will send, as text or arguments."""
     tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
     heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
@@ -148,8 +151,7 @@ def longest_block(session: Session) -> int:
 
 
 def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
-    """Each limit that is set, held against its figure; a hit rate where there was nothing to hit (one call alone)
-    passes."""
+    """Compare each limit that is set with its figure; a hit rate passes for a single call, which could not hit."""
     out = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)
@@ -163,9 +165,9 @@ def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
 
 
 def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
-    """Each figure held against the same one of an earlier recording: worse by more than `tolerance` does not pass.
+    """Compare each figure with that of an earlier recording: worse by more than `tolerance` fails.
 
-    `baseline` holds figures by name, as `as_fields` gives them; what it lacks is not compared.
+    `baseline` holds figures by name, as from `as_fields`; missing ones are not compared.
     """
     out = []
     for name, key in _FIGURE.items():
@@ -180,13 +182,13 @@ def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLE
 
 
 def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
-    """Whether all passed; None where none failed and one cannot be told."""
+    """Whether all passed; None if none failed and one is undecided."""
     every = set(verdicts)
     return False if False in every else None if None in every else True
 
 
 def _within(limit: str, found: Figures, allowed: float) -> bool | None:
-    """Whether the figure is within its limit; None where what is known of it does not tell."""
+    """Whether the figure is within its limit; None if undecided."""
     figure: float | None = getattr(found, _FIGURE[limit])
     if figure is None and limit == "max_cost":
         least, most = found.cost_usd_at_least, found.cost_usd_at_most
@@ -221,5 +223,5 @@ def _shown(limit: str, value: float | None) -> str:
 
 
 def as_fields(found: Figures) -> dict[str, Any]:
-    """The figures by name, as a baseline keeps them."""
+    """The figures by name, for a baseline."""
     return dict(to_builtins(found))

@@ -1,8 +1,8 @@
-"""Savings: what a session would have cost less, had one thing been done otherwise and the same calls been made.
+"""Savings: cost reductions from one change, with the same calls otherwise.
 
-Every figure is worked out from the recorded calls, pauses and rates, net of what the change itself costs. None of them
-knows whether the model would have needed what was taken away. For old tool results the best moment and depth of
-clearing is looked for call by call.
+Every figure is computed from the recorded calls, pauses and rates, minus the cost of the change itself. Whether
+the model would have needed the removed content is unknown. For old tool results the best moment and depth of
+clearing is searched call by call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def cures(
     minimum: Callable[[str], int],
     charge: CallCharge,
 ) -> list[Cure]:
-    """Every cure that saves money, the one that saves most first. `minimum` gives a model's least cacheable prefix."""
+    """Every cure that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
     found: list[Cure | None] = []
     for thread in threads:
         found += [cleared(thread, rates), hours(thread, rewrites, rates), minutes(thread, rates)]
@@ -46,8 +46,10 @@ def cures(
 
 
 def hours(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
-    """Entries that live an hour in place of five minutes: rewrites after pauses of up to an hour are saved, every
-    other write costs more."""
+    """Entries that live an hour instead of five minutes: saves rewrites after pauses of up to an hour.
+
+    Every other write costs more.
+    """
     avoided = {
         one.number: one
         for one in rewrites
@@ -65,8 +67,10 @@ def hours(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) ->
 
 
 def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
-    """Entries that live five minutes in place of an hour: every write is cheaper, and what was read after a pause of
-    more than five minutes would have had to be written again."""
+    """Entries that live five minutes instead of an hour: every write is cheaper.
+
+    Reads after a pause of more than five minutes become writes.
+    """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
     for call in thread.calls:
@@ -75,7 +79,7 @@ def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
             pause = _pause(before, call)
             saves += usage.write_1h * (by.write_1h - by.write_5m)
             wrote += usage.write_1h
-            # A pause that is not recorded may have been a long one: then the saving is not claimed.
+            # An unrecorded pause may have been long, so no saving is claimed for it.
             if pause is None or pause > FIVE_MINUTES:
                 saves -= usage.cache_read * (by.write_5m - by.read)
                 lost += bool(usage.cache_read)
@@ -84,7 +88,7 @@ def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 
 
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure | None:
-    """Tool definitions that no call of the thread ever used, left out from the beginning: nothing is written again."""
+    """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten."""
     tree = thread.tree
     used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answers()) if tree[n].category == _CALL}
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
@@ -97,7 +101,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure 
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Cure | None:
-    """The cure that makes the blocks of `freed` so many tokens smaller as they enter; None where that saves nothing."""
+    """Cure that makes the blocks of `freed` that much smaller from the start; None if it saves nothing."""
     usd = edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -106,15 +110,17 @@ def from_the_start(
 
 
 def _pause(before: Call | None, call: Call) -> float | None:
-    """Seconds from the start of one call to the start of the next; None where not recorded."""
+    """Seconds from the start of one call to the start of the next; None if not recorded."""
     if before is None or before.started is None or call.started is None:
         return None
     return call.started - before.started
 
 
 def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
-    """Caching switched on where the provider writes nothing unasked and nothing was asked: each call then reads what
-    the one before sent, if that was at most five minutes earlier, and writes the rest."""
+    """Switch caching on where the provider caches only on request and none was made.
+
+    Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest.
+    """
     calls = thread.calls
     if any(call.provider != "anthropic" or call.usage is None or call.usage.input > call.usage.fresh for call in calls):
         return None
@@ -136,19 +142,21 @@ def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -
 
 _RESULT: Final = INDEX["tool_result"]
 KEPT: Final = 3
-"""Newest results that are never cleared: the provider's own default for clearing (facts §3)."""
+"""Number of newest results that are never cleared: the provider's own default for clearing (facts §3)."""
 LEAST: Final = 200
-"""Tokens below which a result is not worth clearing."""
+"""Minimum tokens of a result worth clearing."""
 PLACEHOLDER: Final = 10
-"""Tokens that stand in a cleared result's place."""
+"""Tokens of the placeholder of a cleared result."""
 _MOST_RESULTS: Final = 200
 _MOST_CALLS: Final = 200
-"""The heaviest results, and calls evenly spread, among which the best clearing is looked for."""
+"""Numbers of heaviest results, and of evenly spread calls, in the search for the best clearing."""
 
 
 def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
-    """The best moment and depth to clear old tool results once: what carrying them cost from then on, less the
-    placeholders, less what stood behind them in the cache and had to be written again at that call."""
+    """Best moment and depth to clear old tool results once.
+
+    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them.
+    """
     best: Cure | None = None
     results = _results(thread)
     for index in _moments(len(thread.calls), thread.ledger.done):
@@ -160,7 +168,7 @@ def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 
 
 def _results(thread: ThreadCosts) -> list[int]:
-    """The first nodes of the results that are worth clearing: those that were most to carry, if there are many."""
+    """First nodes of the results worth clearing; the largest carry if there are many."""
     tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= LEAST]
     if len(large) > _MOST_RESULTS:
@@ -173,13 +181,13 @@ def _moments(calls: int, done: int) -> Iterable[int]:
 
 
 def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int]) -> Iterator[Cure]:
-    """Clearing at call `index` all of `results` from some depth on, for every depth, deepest first."""
+    """Yield the clearing at call `index` of all `results` from some depth on, for every depth, deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.charged(index)
     newest = _newest_results(thread, head)
     whole = running.read_tokens(head, head) + thread.missing(index)
     scale = call.usage.input / whole if call.usage is not None and whole else 1.0
-    # Where the cached prefix ends, in our tokens.
+    # End of the cached prefix, in counted tokens.
     end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
     dearer = max(0.0, written_rate(call, by) - by.read) * scale
     saved, gone, gone_read, count = 0.0, 0, 0, 0
@@ -202,7 +210,7 @@ def _deepest(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
 
 
 def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
-    """The nodes that `cure`, which clears results, is about: in the context of the call at which it does."""
+    """Nodes of the results that `cure` clears, in the context of its call."""
     index = cure.call - 1
     before = [node for node in _results(thread) if (thread.stays.first(node) or 0) < index]
     standing = {there for node in before if (there := thread.stays.standing(node, index)) is not None}
@@ -220,7 +228,7 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def written_rate(call: Call, by: Rates) -> float:
-    """USD for one token that is not read at this call: written as the client writes, or at full price."""
+    """USD for one unread token at this call: written like the client's writes, or at full price."""
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh
@@ -234,8 +242,11 @@ RatesOf = Callable[[Call], Rates | None]
 
 
 class Cure(Struct, frozen=True, kw_only=True):
-    """Something to do otherwise: `saves` USD net. `thread` and `call` (from 1) say where, 0 for throughout; `count` of
-    what (results, tools, pauses) and the `tokens` that it is about; `names` are tools."""
+    """A change that `saves` USD net.
+
+    `thread` and `call` (from 1) give its position, 0 for throughout; `count` and `tokens` its subjects (results,
+    tools, pauses); `names` are tools.
+    """
 
     kind: str
     saves: float
@@ -247,19 +258,21 @@ class Cure(Struct, frozen=True, kw_only=True):
 
 
 POLICY: Final = "policy"
-"""The kind of these cures; its `names` are the policy and its risk."""
+"""Kind of policies' cures; its `names` are the policy and its risk."""
 _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
-"""Kinds of edits that can be made when a block enters, so that nothing is ever written again for them."""
+"""Kinds of edits that can be made when a block is added, so that they cause no rewrite."""
 
 
 def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: CallCharge) -> Cure | None:
-    """What `found`, a single policy, would have saved of what the blocks of `context` cost, had each been edited as it
-    entered; None for two policies, and for edits of what stands there already."""
+    """Saving of a single policy on the blocks of `context`, if each had been edited when it was added.
+
+    None for two policies, and for edits of blocks already present.
+    """
     if len(found.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in found.edits):
         return None
     freed = {}
     for position, less in found.saved.items():
-        # A block may count less in the thread's weights than in the request's; more than all of it never goes.
+        # A block may have fewer tokens by the thread's weights than by the request's; never free more than it has.
         own = thread.running.block_tokens(context.nodes[position])
         if own:
             freed[context.nodes[position]] = min(less, own)

@@ -1,5 +1,7 @@
-"""What each tool of a session took: its definition in the calls that carried it, its calls and results, in tokens and
-money; from the same ledgers as the bill."""
+"""Tokens and cost of each tool in a session: its definition in the calls that carried it, its calls and results.
+
+From the same ledgers as the bill.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,23 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 
 if TYPE_CHECKING:
-    # What was worked out is read where no ledger is.
+    # Stored results are read without importing ledgers.
     from ctxtui.analysis.money.block_costs import ThreadCosts
 
 _CALL, _TOOLS, _RESULT, _SYSTEM = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"], INDEX["system"]
 _LISTED: Final = re.compile(r"^mcp__[A-Za-z0-9_.-]+?__[A-Za-z0-9_.-]+$", re.MULTILINE)
-"""A line of the list in which a client names the tools that it keeps back until they are searched for."""
+"""A line of the list in which a client names tools that are deferred until they are searched for."""
 
 
 class ToolCosts(Struct, frozen=True, kw_only=True):
-    """One tool in one session. Calls are numbered from 0, in the order in which the session has them.
+    """One tool in one session. Calls are numbered from 0, in the session's order.
 
-    `mcp` says that its server is shown to be an MCP server. `tokens` of its definition as it was last (None: not
-    recorded), its `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls
-    that `called` it (once for each time), the tokens of its `results`, USD that the definition took as input, and that
-    its calls and results took.
+    `mcp` says that its server is shown to be an MCP server. `tokens` of its last definition (None: not recorded),
+    its
+    `state` (`LOADED` ...), the stretches of calls (first, end) that `carried` the definition, the calls that
+    `called` it
+    (once for each use), the tokens of its `results`, and the input cost of the definition, and of its calls and
+    results.
     """
 
     server: str
@@ -64,7 +68,7 @@ class _Tool(Struct, kw_only=True):
 
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
-    """Every tool that is defined, listed, called or answered for in a session, heaviest definition first."""
+    """Every tool defined, listed, called or answered for in a session, heaviest definition first."""
     return _Reading(session, list(threads), names).rows()
 
 
@@ -118,11 +122,11 @@ class _Reading:
         return self._tools.setdefault((self._homes.server(server, name), name), _Tool())
 
     def _number(self, thread: ThreadCosts, index: int) -> int:
-        """The session's number of a thread's call."""
+        """Number in the session of a thread's call."""
         return self._order[thread.calls[index].id]
 
     def _searches(self, thread: ThreadCosts) -> dict[str, int]:
-        """From which of the thread's calls on a tool that was searched for is read."""
+        """First call of the thread that reads each tool found by a search."""
         found: dict[str, int] = {}
         for node in thread.nodes():
             if self._tree[node].category == _RESULT:
@@ -149,7 +153,7 @@ class _Reading:
             tool.schema_usd += usd * one.share
 
     def _list(self, node: int) -> None:
-        """Tools that a client names only: they wait until they are searched for."""
+        """Add tools that a client only names: they are deferred until searched for."""
         block = self._tree[node].block
         for name in _LISTED.findall(read(block).text) if b"mcp__" in block.body else ():
             server, own = split_name(name)
@@ -195,7 +199,7 @@ class _Reading:
 
 
 def _stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Numbers as stretches (first, end)."""
+    """Group numbers into stretches (first, end)."""
     found: list[tuple[int, int]] = []
     for number in sorted(numbers):
         if found and found[-1][1] == number:

@@ -1,5 +1,4 @@
-"""The ledger of tools over many sessions: by server and tool, what definitions took, what use was made of them, and
-whether to keep, defer or drop each."""
+"""Ledger of tools over many sessions: tokens of definitions, use, and whether to keep, defer or drop each."""
 
 from __future__ import annotations
 
@@ -13,19 +12,22 @@ from ctxtui.analysis.money.tool_costs import ToolCosts
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
 FEW: Final = 10
-"""Calls that must have carried a definition before it is judged."""
+"""Minimum number of calls that carried a definition before it is judged."""
 SESSIONS: Final = 3
-"""Sessions without a single call of a tool after which it is to be dropped, not only deferred."""
+"""Number of sessions without a single call after which a tool should be dropped, not only deferred."""
 SELDOM: Final = 0.25
-"""The share of sessions below which a tool is used so seldom that it can wait until it is searched for."""
+"""Share of sessions below which a tool is used so seldom that it can be deferred."""
 RARE: Final = 100
-"""Calls that carried a definition for each call of the tool, from which on it can wait, too."""
+"""Ratio of calls that carried a definition to calls of the tool from which on it can be deferred."""
 
 
 class ToolSeen(Struct, frozen=True, kw_only=True):
-    """A tool in one session, as far as the session's calls are counted: `carried` and `called` of its calls, the last
-    of these at `last` (Unix seconds, 0: never or not recorded), the `share` of the session's money that is counted,
-    `unpriced` of the calls that carried it. `at` is when the session was last written to."""
+    """A tool in one session, as far as its calls are counted.
+
+    `carried` and `called` count its calls, the last one at `last` (Unix seconds, 0: never or not recorded),
+    `share` is the counted part of the session's cost, `unpriced` counts the calls that carried it. `at` is the
+    session's last change.
+    """
 
     costs: ToolCosts
     carried: int
@@ -37,12 +39,15 @@ class ToolSeen(Struct, frozen=True, kw_only=True):
 
 
 class LedgerTool(Struct, frozen=True, kw_only=True):
-    """One tool over the sessions in which it was seen.
+    """One tool over the sessions in which it occurred.
 
-    `tokens` of its definition and its `state` as in the newest session that records it (None, `UNKNOWN`: none does);
-    `sessions` in which it was there, `used_in` so many of them, `unrecorded` of them without its definition. `carried`
-    counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price; `called`
-    how often it was called, `results` their tokens; USD as the bill shares them out.
+    `tokens` of its definition and its `state` are from the newest session that records it (None, `UNKNOWN`: none
+    does);
+    `sessions` counts those that had it, `used_in` those that used it, `unrecorded` those without its definition.
+    `carried`
+    counts calls that carried the definition (None: not recorded), `unpriced` those of them without a price;
+    `called` its
+    calls, `results` their tokens; USD as shared out by the bill.
     """
 
     server: str
@@ -64,8 +69,10 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
 
 
 class LedgerServer(Struct, frozen=True, kw_only=True):
-    """All tools of one server ("": none that is named; `mcp`: shown to be an MCP server), dearest definition first;
-    sums over them, of `carried` the most. The verdict is that of the server as a whole."""
+    """All tools of one server ("": unnamed; `mcp`: shown to be an MCP server), most expensive definition first.
+
+    Figures are sums, of `carried` the maximum. The verdict is for the server as a whole.
+    """
 
     name: str
     mcp: bool
@@ -83,7 +90,7 @@ class LedgerServer(Struct, frozen=True, kw_only=True):
 
 
 def ledger(seen: Iterable[ToolSeen]) -> list[LedgerServer]:
-    """The servers whose definitions cost most first; then those called most."""
+    """Servers by cost of their definitions, then by number of calls."""
     by_tool: dict[tuple[str, str], list[ToolSeen]] = {}
     for one in seen:
         by_tool.setdefault((one.costs.server, one.costs.name), []).append(one)
@@ -129,13 +136,16 @@ def _tool(server: str, name: str, seen: list[ToolSeen]) -> LedgerTool:
 
 
 def _part(one: ToolSeen) -> float:
-    """The share of a tool's calls in a session that is counted."""
+    """Share of a tool's calls in a session that is counted."""
     return one.called / len(one.costs.called) if one.costs.called else one.share
 
 
 def judged(state: str, sessions: int, used_in: int, carried: int, called: int) -> tuple[str, str]:
-    """What to do with a tool, and why: from its `state`, the `sessions` in which it was there, those in which it was
-    used, the calls that `carried` its definition and how often it was `called`."""
+    """Judge a tool: what to do with it, and the reason.
+
+    Based on its `state`, the `sessions` that had it, those that used it, the calls that `carried` its definition
+    and its number of calls.
+    """
     often = f"called {_times(called)} in {used_in:,} of {_many(sessions, 'session')}"
     if state == UNKNOWN:
         return UNKNOWN, f"{often}; no recording holds its definition"
@@ -177,7 +187,7 @@ def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
 
 
 def _together(tools: list[LedgerTool]) -> tuple[str, str]:
-    """A server is kept for one tool that is; its reason says what becomes of the others."""
+    """Verdict on a server: kept if one of its tools is; the reason lists the verdicts on its tools."""
     count = {verdict: sum(tool.verdict == verdict for tool in tools) for verdict in (KEEP, DEFER, DROP, UNKNOWN)}
     verdict = next(verdict for verdict, n in count.items() if n)
     if len(tools) == 1:

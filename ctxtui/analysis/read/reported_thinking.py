@@ -1,7 +1,7 @@
-"""Thinking that only its provider can read, counted as reported, and whether later calls carry it (facts §4).
+"""Encrypted thinking, counted as reported, and whether later calls carry it (facts §4).
 
-OpenAI reports how many tokens of an answer were reasoning; the reasoning itself is a cipher. Sent back it counts in the
-input of later calls as what it was, unless the provider withholds it, which the reports of those calls show.
+OpenAI reports the reasoning tokens of an answer; the reasoning itself is encrypted. Sent back, it counts in the
+input of later calls, unless the provider withholds it, which the reports of those calls show.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ctxtui.core.tree import Node
 _KIND: Final = "reasoning"
 _THINKING: Final = INDEX["thinking"]
 _CIPHERS: Final = (b"encrypted_content", b"EncryptedContent")
-"""Members in which clients keep OpenAI's cipher beside the summary of a thought (pi, OpenCode)."""
+"""Members in which clients keep OpenAI's cipher next to the summary of a thought (pi, OpenCode)."""
 _TELLING: Final = 16
-"""Tokens of reasoning from which on a report tells whether they are there."""
+"""Minimum reasoning tokens for a report to be informative."""
 _VOTES: Final = 9
-"""How many of the newest reports decide."""
+"""Number of newest reports that decide."""
 _WAITING: Final = 256
-"""Calls without usage that may still get one: more are never in flight."""
+"""Maximum number of calls without usage that may still get one: more are never in flight."""
 
 
 class ReportedThinking:
-    """The tokens of reasoning blocks, by tree node, as the report of the call that made them tells.
+    """Tokens of reasoning blocks by tree node, from the report of the call that made them.
 
-    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON. `alike`
-    has them by digest: in a context that left under edits the same block is another node.
+    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON.
+    `alike` has them by digest: in a context sent under edits the same block is another node.
     """
 
     def __init__(self, session: Session) -> None:
@@ -42,9 +42,9 @@ class ReportedThinking:
         self._waiting: deque[str] = deque(maxlen=_WAITING)
 
     def advance(self) -> int | None:
-        """Take in the reports that are new; gives the first node that they tell of, None if there is none."""
+        """Process the new reports; returns the first node that they are about, None if there is none."""
         calls = self._session.calls
-        # In one go: another thread may be folding calls in.
+        # Copy at once: another thread may be adding calls.
         new = list(islice(calls, self._read, None)) if len(calls) > self._read else []
         todo = [*self._waiting, *new]
         self._read += len(new)
@@ -75,8 +75,9 @@ def _is_cipher(node: Node) -> bool:
 
 
 class Carried:
-    """Whether a model's provider counts reported reasoning in later input: what most of the newest reports say, yes
-    before any."""
+    """Whether a model's provider counts reported reasoning in later input: the majority of the newest reports,
+    initially yes.
+    """
 
     def __init__(self) -> None:
         self._votes: deque[bool] = deque([True], maxlen=_VOTES)
@@ -87,6 +88,8 @@ class Carried:
         return 2 * sum(self._votes) > len(self._votes)
 
     def learn(self, reasoning: int, error: float) -> None:
-        """A call whose input was foretold with `reasoning` tokens counted in, and its report `error` tokens away."""
+        """Learn from a call whose input was predicted with `reasoning` tokens, and whose report was `error` tokens
+        off.
+        """
         if reasoning >= _TELLING:
             self._votes.append(abs(error) <= abs(error + reasoning))
