@@ -19,7 +19,7 @@ from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price_call, rates_for_call
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.models import ModelCard, parse_models
@@ -47,7 +47,7 @@ def counted(session: Session) -> Book:
 def missed(session: Session) -> tuple[CacheMiss, ...]:
     """The session's misses, priced."""
     book, costs = counted(session), {id_: price_call(call) for id_, call in session.calls.items()}
-    return session_misses(book, cached_by(book), costs, rates_for_call).misses
+    return session_misses(book, cache_rules_by_call(book), costs, rates_for_call).misses
 
 
 def billed_session(session: Session) -> Bill:

@@ -12,7 +12,7 @@ from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from tests.analysis.sessions import Script, book
 from tests.cases.sessions import Story, use
 
@@ -33,7 +33,7 @@ def script(*calls: tuple[Usage, float]) -> Script:
 def misses(made: Script) -> tuple[CacheMiss, ...]:
     """The misses of a session, in order of calls."""
     counted = book(made.session, model_table())
-    return tuple(session_misses(counted, cached_by(counted)).of_thread(MAIN))
+    return tuple(session_misses(counted, cache_rules_by_call(counted)).of_thread(MAIN))
 
 
 def test_a_read_below_half_of_what_the_cache_held_is_a_miss_and_a_long_pause_its_cause() -> None:

@@ -13,7 +13,7 @@ from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_context import OWN
 from ctxtui.services.editing.exporting import exported, own_form
@@ -40,7 +40,7 @@ def outputs(session: Session, level: Level, name: str = "x") -> dict[str, str]:
     made = {"copy": exported(copy, OWN, choose_call(copy, thread, 0)).data.decode()}
     chosen = choose_call(copy, thread, 0)
     made["export"] = exported(copy, own_form(chosen), chosen).data.decode()
-    told = account(session, COUNTER, Settings())
+    told = make_account(session, COUNTER, Settings())
     masker = Masker(mask_rules(), level)
     made["page"] = share_page(shared(told.book, choose_call(session, thread, 0), masker, name, name))
     one = reported(Loaded(session, name), COUNTER, Settings(), Masker(mask_rules(), level))

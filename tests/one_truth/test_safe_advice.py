@@ -22,7 +22,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import Searched, searched
 from ctxtui.services.library.findings import findings_of
@@ -80,7 +80,7 @@ def lost(after: Applied) -> dict[str, tuple[int, int]]:
 
 def offers(session: Session) -> tuple[Searched, Findings]:
     counter, settings = Counter(), Settings()
-    made, chosen = account(session, counter, settings), choose_call(session)
+    made, chosen = make_account(session, counter, settings), choose_call(session)
     return (
         searched(made.book, counter, chosen, made.table, settings.usable_share),
         findings_of(made, counter, chosen, settings),

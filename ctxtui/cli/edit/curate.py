@@ -25,7 +25,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
@@ -97,7 +97,7 @@ def curate(
     if form in RESUMED and after is False:
         raise click.UsageError(AWAITING, context)
     settings = config_of(context).settings
-    steps = chosen_steps(policies, given)
+    steps = build_steps(policies, given)
     if edits_file is not None and not edits_file.is_file():
         raise NotFound("no such file", place=str(edits_file))
     edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []

@@ -15,8 +15,8 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.members import members
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, plain
@@ -44,8 +44,8 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
     session = loaded.session
     if thread:
         choose_call(session, thread, 0)
-    with counter_with_memory(settings) as counter:
-        made = account(session, counter, settings)
+    with cached_counter(settings) as counter:
+        made = make_account(session, counter, settings)
     threads = [costs for costs in made.threads() if thread in ("", costs.thread)]
     found = [one for costs in threads for one in thread_compactions(made.book, costs)]
     if as_json:

@@ -14,7 +14,7 @@ from ctxtui.cli.money.preflight import limit_json, range_json
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.members import members
@@ -57,7 +57,7 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
     chosen = choose_call(loaded.session, thread, 0)
     rule = rule or settings.phases
     with counting(settings, "measuring growth") as counter:
-        made = account(loaded.session, counter, settings)
+        made = make_account(loaded.session, counter, settings)
         found = growth_report(made, chosen, Notebook(loaded, settings).read(), rule, phases)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **growth_json(found)})

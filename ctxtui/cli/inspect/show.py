@@ -39,10 +39,10 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import priced
+from ctxtui.services.counting.accounts import priced_account
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
-from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tokens.estimators import ESTIMATORS
 from ctxtui.views.blocks import one_line
@@ -147,7 +147,7 @@ def print_text(
 
 def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
     """What is most to be said of the thread, whose last call is asked for; of an earlier one its own miss, or ""."""
-    found = priced(book.session, book, settings).misses()
+    found = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
         return summarize_thread(book.session, chosen.thread, found.misses)
     own = next((one for one in found.of_thread(chosen.thread) if one.number == chosen.number), None)
@@ -168,7 +168,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     if chosen.number:
         if words := _sentence(book, chosen, settings):
             yield [Span(cells.fit(safe_text.one_line(words), room))]
-        yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
+        yield [Span(cells.fit(spent_words(total_session(session, settings)), room), "dim")]
         if copied := sum(call.is_copy for call in session.calls.values()):
             words = f"{numbers.many(copied, 'call')} of it ctxtui copied from another session, where they were paid"
             yield [Span(cells.fit(words, room), "dim")]

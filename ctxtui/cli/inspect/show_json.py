@@ -28,7 +28,7 @@ from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.members import members
 
 UNREAD = "not read"
@@ -49,7 +49,7 @@ def as_json(
     again = {ATTACHED: got.attached} if got.attached else {}
     left = explain_residual(book, chosen.call)
     fields = {
-        "session": {**_session(book, name, source), "totals": totals_of(book.session, settings).as_fields()},
+        "session": {**_session(book, name, source), "totals": total_session(book.session, settings).as_fields()},
         "call": chosen.number,
         "context_tokens": got.context_tokens,
         "method": got.method,

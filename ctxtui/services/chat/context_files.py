@@ -26,7 +26,7 @@ from ctxtui.project.selection import Selection, select
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.window_checks import size_of
+from ctxtui.services.config.window_checks import find_size
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
@@ -110,7 +110,7 @@ class ContextFiles:
         """Usable tokens of the model's window; 0 if it is unknown."""
         settings, chat_model, card = self._settings, self._chat_model, self.card
         window = (chat_model.window if chat_model is not None else 0) or card.window or 0
-        own = size_of(card.id, settings.usable_contexts)[1]
+        own = find_size(card.id, settings.usable_contexts)[1]
         return window_of_running_model(window, settings.usable_share, own=own).usable
 
     def available_tokens(self, used: int) -> int:

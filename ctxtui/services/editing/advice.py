@@ -22,7 +22,7 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.situation import Settings as PolicySettings
 from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.pricing.price import PriceTable
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
@@ -51,7 +51,7 @@ def searched(
     """Search for what helps the context behind the answer of the `chosen` call under the `edits` that are applied;
     `share` of its window is meant to be filled. Everything in `book` must be counted."""
     base = curated(book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices)
-    rest = [policy for policy in every_policy().values() if policy.name != budget.NAME]
+    rest = [policy for policy in load_policies().values() if policy.name != budget.NAME]
     return Searched(base, tuple(search(base.situation, rest)))
 
 

@@ -29,7 +29,7 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import PriceTable, price
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.edited_request import UnderEdits
@@ -153,7 +153,7 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
 def _asked(
     book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: OtherForecasts, under: UnderEdits | None
 ) -> tuple[PriceQuestion, Weigh]:
-    call, replay = chosen.call, what_if.Replay(book, cached_by(book), beside)
+    call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), beside)
     charge = charge_of(call, prices)
     if chosen.number:
         asked, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)

@@ -25,9 +25,9 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.pricing import Pricer, price_here, prices_for
+from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
 from ctxtui.services.editing.edited_request import UnderEdits
 
 STEP = 1_000
@@ -123,7 +123,7 @@ def next_of(
     """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended; everything in
     `book` must be counted), under the edits that it is `under` (None: without any). `calls` are those of the thread up
     to `call`."""
-    rules = cached_by(book)
+    rules = cache_rules_by_call(book)
     asked, found, weigh = asked_under(replay, book, call, head, lambda total: Charges(pricer, call, total), at, under)
     charge, head = asked.charge, head if under is None else under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
@@ -228,7 +228,7 @@ def next_call_of(
     """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended), worked out
     here; None where it has no call with a report."""
     book = book_for(session, counter, settings)
-    return next_in(Replay(book, cached_by(book)), book, counter, settings, thread, edits, at)
+    return next_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
 
 
 def next_in(
@@ -259,7 +259,7 @@ def next_in(
         context = Context.of_call(session.tree, last, head)
         under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
         count_for(book, counter, last.model)
-    return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), at, under)
+    return next_of(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, under)
 
 
 def first_of(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
@@ -267,7 +267,7 @@ def first_of(replay: Replay, book: Book, counter: Counter, settings: Settings, c
     own, what other threads left in the cache counts."""
     count_for(book, counter, call.model)
     found = replay.request_of(call)
-    charge = Charges(price_here(prices_for(settings)), call, found.prompt.total)
+    charge = Charges(local_pricer(prices_for(settings)), call, found.prompt.total)
     return forecast_next_call(found, None, [call], 0.0, charge, life=entry_lifetime(call))
 
 

@@ -25,7 +25,7 @@ from ctxtui.curation.masking import Masker, Pieces
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.library.findings import findings_of
@@ -77,7 +77,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
     """The same before it is masked: what takes long, and can be done in another process. Raises `NotFound`."""
     session = loaded.session
     chosen = choose_call(session, thread, number)
-    made = account(session, counter, settings)
+    made = make_account(session, counter, settings)
     grown = growth_report(made, chosen, Notebook(loaded, settings).read(), settings.phases)
     found = findings_of(made, counter, chosen, settings, applied_edits(loaded, settings, chosen))
     calls, missed = session.thread_calls(chosen.thread), {}

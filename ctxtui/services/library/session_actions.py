@@ -44,12 +44,14 @@ class SessionActions:
         """The id of the session in the database."""
         if not one.path:
             return one.stored
-        from ctxtui.services.counting.pricing import price_of, prices_for
+        from ctxtui.services.counting.pricing import make_call_pricer, prices_for
         from ctxtui.services.recordings.identity import source_info
         from ctxtui.services.recordings.open import load
 
         loaded = load(Path(one.path), own=one.own)
-        return store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(self._settings)))
+        return store.import_session(
+            loaded.session, source_info(loaded), price=make_call_pricer(prices_for(self._settings))
+        )
 
     def _kept(self, store: Store, one: SessionSummary) -> str:
         return one.stored or self._imported(store, one)

@@ -30,8 +30,8 @@ from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
 from ctxtui.pricing.price import Cost, count_charged_tokens, further_usage, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
-from ctxtui.services.config.clients import whole_requests_by
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.config.clients import requests_variable
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.editing.next_request import next_of
 from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
@@ -73,7 +73,7 @@ def filled(
     chosen = choose_call(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
-    missed = _made_here(session_misses(book, cached_by(book), costs, terms), session)
+    missed = _made_here(session_misses(book, cache_rules_by_call(book), costs, terms), session)
     told = replace(
         _told(seen, loaded),
         advice=_advice(session, loaded.source),
@@ -133,7 +133,7 @@ def _copied(session: Session) -> int:
 def _advice(session: Session, source: str) -> str:
     """How the client writes down its requests, where it did not."""
     version = session.about.version
-    variable = whole_requests_by(source, version)
+    variable = requests_variable(source, version)
     if not variable or _copies(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
@@ -181,7 +181,7 @@ def _expires(book: Book, calls: list[Call]) -> float:
     last = calls[-1]
     if last.usage is None:
         return 0.0
-    head, replay = last.response_head or last.sent_head, Replay(book, cached_by(book))
+    head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
     return next_of(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires or 0.0
 
 

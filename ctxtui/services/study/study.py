@@ -23,8 +23,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Event, Session, threads_of
 from ctxtui.core.tree import Node
 from ctxtui.pricing.price import Cost
-from ctxtui.services.counting.books import cached_by
-from ctxtui.services.counting.counting import Counter, count_on
+from ctxtui.services.counting.books import cache_rules_by_call
+from ctxtui.services.counting.counting import Counter, count_step
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.features import Features
@@ -107,7 +107,7 @@ class SessionMisses:
 
     def _restart(self) -> MissFinder:
         self._examined, self._versions = [], {}
-        self._finder = MissFinder(self._book, cached_by(self._book), self._running, misses_alone=True)
+        self._finder = MissFinder(self._book, cache_rules_by_call(self._book), self._running, misses_alone=True)
         return self._finder
 
 
@@ -121,7 +121,11 @@ def prefetch_new(book: Book, counter: Counter) -> None:
     """Count new blocks and search them for labels if that is quick; for a worker thread."""
     for model in book.models:
         card, nodes = book.card(model), _uncounted(book, model)
-        if nodes and not counter.knows(card, nodes) and sum(len(node.block.body) for node in nodes) <= _MAX_NEW_BYTES:
+        if (
+            nodes
+            and not counter.has_counted(card, nodes)
+            and sum(len(node.block.body) for node in nodes) <= _MAX_NEW_BYTES
+        ):
             counter.prefetch(card, [node.block for node in nodes])
             if counter.labels is not None:
                 counter.labels.prefetch(card, nodes)
@@ -131,7 +135,7 @@ def count_new(book: Book, counter: Counter | None) -> bool:
     """Count new blocks if all that is needed is cached; True if everything is counted then."""
     for model in book.models:
         nodes = _uncounted(book, model)
-        if nodes is None or (counter is not None and not counter.knows(book.card(model), nodes)):
+        if nodes is None or (counter is not None and not counter.has_counted(book.card(model), nodes)):
             return False
     book.count(MAX_NEW_NODES)
     return all(book.cumulated(model).done == len(book.session.tree) for model in book.models)
@@ -384,7 +388,7 @@ class Study:
             if self._counter is None:
                 self.book.advance(SLICE_NODES)
             else:
-                count_on(self.book, self._counter, SLICE_NODES)
+                count_step(self.book, self._counter, SLICE_NODES)
         elif self._unsettled:
             self._unsettled = False
             self.book.settle()

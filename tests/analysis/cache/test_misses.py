@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price_call, rates_for_call
 from ctxtui.services.config.package_data import model_table, price_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from tests.analysis.sessions import Script, book
 
 OPUS = "claude-opus-4-5"
@@ -28,7 +28,7 @@ def found(session: Session) -> Misses:
     def rates(call: Call):  # type: ignore[no-untyped-def]
         return rates_for_call(call, table)
 
-    return session_misses(counted, cached_by(counted), costs, rates)
+    return session_misses(counted, cache_rules_by_call(counted), costs, rates)
 
 
 def talk(turns: int = 4) -> tuple[Script, int]:

@@ -15,7 +15,7 @@ from ctxtui.core.call import ESTIMATED_INPUT, Call
 from ctxtui.core.session import CallSeen
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from tests.analysis.sessions import Script, book
 
 MODEL = "claude-opus-4-5-20251101"
@@ -28,7 +28,7 @@ def text(words: int) -> block.Block:
 def gone_on(script: Script, call: Call) -> tuple[Book, int, int]:
     """A book, what the context of `call` comes to, and the request after its answer."""
     made = book(script.session, model_table())
-    following = Replay(made, cached_by(made)).request_after(call, call.response_head)
+    following = Replay(made, cache_rules_by_call(made)).request_after(call, call.response_head)
     total = following.prompt.total
     if following.forecast is not None:
         assert predicted_usage(following.forecast).input == total
@@ -67,6 +67,6 @@ def test_the_longest_life_is_that_of_the_calls_asked_of_now() -> None:
     script = Script(MODEL)
     written = [Usage(fresh=9), Usage(write_5m=9), Usage(write_1h=9), Usage(write_5m=9)]
     calls = [script.call(text(5), usage=one) for one in written]
-    replay = Replay(book(script.session, model_table()), cached_by(book(script.session, model_table())))
+    replay = Replay(book(script.session, model_table()), cache_rules_by_call(book(script.session, model_table())))
     for asked in (calls[:1], calls[:2], calls, calls[:2], calls[1:], calls[3:], [], calls):
         assert replay.longest_life(asked) == max(map(entry_lifetime, asked), default=0.0)

@@ -28,7 +28,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.later_calls import situation_of
@@ -60,7 +60,7 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
     """Each later call as the simulator has it."""
     scene, tree = table.scene, table.study.session.tree
     calls = scene.calls
-    replay = Replay(book, cached_by(book))
+    replay = Replay(book, cache_rules_by_call(book))
     first = replay.request_after(calls[scene.index], calls[scene.index].response_head or calls[scene.index].sent_head)
     plain, edited, anew = first.simulator.copy(), first.simulator.copy(), Simulator()
     found, length = [], len(table.desk.context(table.scene))

@@ -25,9 +25,9 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.editing import staging
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
@@ -53,7 +53,7 @@ class Table:
     """A staging desk on a session, whose worker works at once."""
 
     def __init__(self, session: Session, counts: Book | None = None) -> None:
-        self.study = Study(session, counts or book(session, model_table()), None, price_here(price_table()))
+        self.study = Study(session, counts or book(session, model_table()), None, local_pricer(price_table()))
         self.call = 1 << 30
         self.overlays = InMemory()
         self.desk = StagingArea(self.study, self.overlays)
@@ -166,7 +166,7 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
         made.call()
     session = made.script.session
     counts = book(session, model_table())
-    rules = cached_by(counts)
+    rules = cache_rules_by_call(counts)
     replay = Replay(counts, rules)
     calls = session.thread_calls()
     for index in (2, 3, 7, 1, 8, 8):

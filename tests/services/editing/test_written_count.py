@@ -22,7 +22,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.policies.policy import Step
 from ctxtui.services.config.package_data import price_table
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
@@ -74,7 +74,7 @@ def errors(session: Session, ends: tuple[bool, ...] = (False, True)) -> Iterator
     book = book_for(session, counter, Settings())
     count_all(book, counter)
     chosen = choose_call(session)
-    for name, policy in every_policy().items():
+    for name, policy in load_policies().items():
         for after in ends:
             found = curated(book, counter, chosen, steps=(Step(policy, {}),), after=after, prices=price_table())
             if found.applied.is_changed and not found.applied.refused:

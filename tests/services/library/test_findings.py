@@ -28,7 +28,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
 from ctxtui.services.library.findings import findings_of
@@ -42,7 +42,7 @@ from tests.sampling import few
 def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Findings, Account, Counter]:
     counter = Counter()
     wanted = Settings(horizon=horizon)
-    made = account(session, counter, wanted)
+    made = make_account(session, counter, wanted)
     return findings_of(made, counter, choose_call(session, "", number), wanted), made, counter
 
 

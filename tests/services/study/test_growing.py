@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Session, TipMoved, threads_of
 from ctxtui.services.config.package_data import price_table
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
 from ctxtui.tui.inspector.side_panels import Sides
@@ -28,7 +28,7 @@ from tests.sampling import few
 
 def study_anew(session: Session) -> Study:
     """A study in which nothing is worked out yet."""
-    return Study(session, book_of(session, counted=False), None, price_here(price_table()))
+    return Study(session, book_of(session, counted=False), None, local_pricer(price_table()))
 
 
 def rest(study: Study) -> None:

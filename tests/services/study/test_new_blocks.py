@@ -11,7 +11,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.study.study import Study
 from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
@@ -38,7 +38,7 @@ class Followed:
         self.story = Story().user("a").call("one")
         self.bench = Bench()
         counter, session = Counter(self.bench), self.story.session
-        self.study = Study(session, Book(session, model_table(), counter), counter, price_here(PriceTable()))
+        self.study = Study(session, Book(session, model_table(), counter), counter, local_pricer(PriceTable()))
         self.study.thread(MAIN)
         self.work()
 

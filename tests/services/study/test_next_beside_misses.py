@@ -14,8 +14,8 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.books import cache_rules_by_call
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.study.study import Study
 from tests.analysis.cache.test_audit import Talk
 from tests.analysis.sessions import book
@@ -53,9 +53,9 @@ def test_asking_for_the_next_request_goes_through_no_call_twice_and_leaves_no_tr
     for _ in range(12):
         talk.call()
     session = talk.script.session
-    study = Study(session, book(session, model_table()), None, price_here(PriceTable()))
+    study = Study(session, book(session, model_table()), None, local_pricer(PriceTable()))
     study.thread(MAIN)
-    rules = cached_by(study.book)
+    rules = cache_rules_by_call(study.book)
     replay = what_if.Replay(study.book, rules, study.train_forecasts)
     for read in (None, 4_000, None, None, 4_000, None):
         talk.call(after=900.0 if read else 10.0, read=read)

@@ -28,9 +28,9 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, LeavingRequest, PreparedRequest
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import Next, count_for, first_of, next_in
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
@@ -59,7 +59,7 @@ class _OpenRecording(Struct):
     def from_loaded(cls, loaded: Loaded, settings: Settings) -> _OpenRecording:
         counter = Counter()
         book = book_for(loaded.session, counter, settings)
-        return cls(loaded, book, counter, Replay(book, cached_by(book)), SessionEdits(loaded, settings))
+        return cls(loaded, book, counter, Replay(book, cache_rules_by_call(book)), SessionEdits(loaded, settings))
 
     @property
     def session(self) -> Session:
@@ -169,7 +169,7 @@ class Preparer:
         prices = EditPrices(
             applied, next_call.asked, next_call.weigh, counter(card), counting_terms(book, last, context)
         )
-        steps = chosen_steps(request.policies, request.policy_settings)
+        steps = build_steps(request.policies, request.policy_settings)
         return act_at_price(steps, policy_context, overlay, prices.tag, request.settings.horizon)
 
     def _open_recording(self, request: LeavingRequest) -> _OpenRecording:
