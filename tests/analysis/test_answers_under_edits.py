@@ -10,7 +10,7 @@ from ctxtui.analysis.content.agreement import extract_step
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.content.dead_results import find_dead_results
 from ctxtui.analysis.read.reported_thinking import ReportedThinking
-from ctxtui.analysis.read.searches import compacted
+from ctxtui.analysis.read.searches import is_compacted
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
@@ -55,7 +55,7 @@ def test_what_edits_left_out_is_taken_for_no_answer() -> None:
     known = ReportedThinking(Session(tree).fold([CallSeen(call)]))
     known.advance()
     assert list(known.tokens) == [tree.path(answer, raw)[0]]
-    assert not compacted(tree, call)
+    assert not is_compacted(tree, call)
 
 
 @pytest.mark.parametrize("left", [ASKED, ASKED[1:], ASKED[:2]])

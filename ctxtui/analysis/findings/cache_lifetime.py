@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_markers
-from ctxtui.analysis.money.savings import hours, minutes
+from ctxtui.analysis.money.savings import five_minute_entries, hour_entries
 
 KIND = "cache lifetime"
 
@@ -14,14 +14,14 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report entries of an hour where five minutes are requested, and the opposite."""
     for cure, cache, says, setting in (
         (
-            hours(inputs.costs, inputs.missed, inputs.rates),
+            hour_entries(inputs.costs, inputs.missed, inputs.rates),
             "1h",
             "{count} pauses of 5 minutes to an hour emptied the cache: {tokens} written again; entries of 1 hour would "
             "have cost {usd} less",
             'ask for cache entries of 1 hour ("ttl": "1h")',
         ),
         (
-            minutes(inputs.costs, inputs.rates),
+            five_minute_entries(inputs.costs, inputs.rates),
             "5m",
             "entries of 1 hour were hardly needed: {tokens} written into them; entries of 5 minutes would have cost "
             "{usd} less",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_markers
-from ctxtui.analysis.lab.placed_marks import spelled
-from ctxtui.analysis.money.savings import cached
+from ctxtui.analysis.lab.placed_markers import spell_name
+from ctxtui.analysis.money.savings import enable_caching
 from ctxtui.cache.marker_placement import STRATEGIES
 
 KIND = "cache markers"
@@ -18,7 +18,7 @@ MIN_SAVING_SHARE = 0.02
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report missing caching, and the breakpoint strategy that would have cost least."""
-    caching = cached(inputs.costs, inputs.rates, inputs.minimum)
+    caching = enable_caching(inputs.costs, inputs.rates, inputs.minimum)
     if caching is not None and caching.saves > 0:
         yield from finding_from_markers(
             inputs,
@@ -30,12 +30,14 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             setting="ctxtui cache --markers shows where; b sets one",
         )
         return
-    savings = [(saved, one) for one in STRATEGIES if (saved := inputs.saved_by_markers(spelled(one.name))) is not None]
+    savings = [
+        (saved, one) for one in STRATEGIES if (saved := inputs.saved_by_markers(spell_name(one.name))) is not None
+    ]
     saved, best = max(savings, key=lambda one: one[0], default=(0.0, STRATEGIES[0]))
     if saved > MIN_SAVING_SHARE * sum(map(inputs.input_usd, inputs.calls)):
         yield from finding_from_markers(
             inputs,
-            spelled(best.name),
+            spell_name(best.name),
             kind=KIND,
             says="cache markers placed as {names} would have saved {usd} of input over {calls}",
             cure=f"place cache markers: {best.description}",

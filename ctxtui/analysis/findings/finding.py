@@ -10,9 +10,9 @@ from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.edited_calls import freed_by
+from ctxtui.analysis.money.edited_calls import freed_tokens
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
@@ -71,7 +71,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     costs: ThreadCosts
     missed: Sequence[CacheMiss] = ()
     rates: RatesOf
-    markers: UnderMarkers = NOT_TRIED
+    markers: MarkerRuns = NO_MARKER_RUNS
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
@@ -159,7 +159,7 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
     after = here.under(edits).applied
     if after.refused:
         raise NothingToStage(f"the provider would refuse it: {after.refused}")
-    freed = freed_by(here, after)
+    freed = freed_tokens(here, after)
     tokens = sum(freed.values())
     if tokens < min_tokens:
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
-from ctxtui.analysis.money.savings import KEPT
+from ctxtui.analysis.money.savings import KEPT_RESULTS
 from ctxtui.curation.policies.situation import Settings
 
 KIND = "old results"
@@ -13,7 +13,7 @@ KIND = "old results"
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report all results but the newest."""
-    settings: Settings = {"trigger": 0, "keep": KEPT}
+    settings: Settings = {"trigger": 0, "keep": KEPT_RESULTS}
     edits = inputs.proposed("clear_tool_results", settings)
     effect = measure_edits(inputs, edits)
     if effect is not None:
@@ -21,7 +21,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            says=f"{{count}} results older than the newest {KEPT} are carried on: {{tokens}} in every call{{so_far}}",
+            says=f"{{count}} results older than the newest {KEPT_RESULTS} are carried on: {{tokens}} in every call{{so_far}}",
             cure="clear {count} old tool results",
             policy="clear_tool_results",
             given=settings,

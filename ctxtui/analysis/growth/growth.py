@@ -16,7 +16,7 @@ from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, CallFigures, figures
 from ctxtui.analysis.growth.phases import Phase
 from ctxtui.analysis.growth.projection import was_shortened
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.resent import Sending
+from ctxtui.analysis.money.resent import ResentTracker
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.turns import turns_of
@@ -306,7 +306,7 @@ def thread_growth(
     every = tuple(call_sizes(book, thread.calls))
     first, last = last_stretch(every)
     stretch = every[first - 1 : last] if every else ()
-    sending = Sending(book, lambda _: thread.running)
+    sending = ResentTracker(book, lambda _: thread.running)
     before = [sending.enter(call).tokens for call in thread.calls]
     sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
     dead = find_dead_results(thread.tree, thread.calls, thread.stays, thread.running.block_tokens)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.money.spending import SpendingRow, summed
+from ctxtui.analysis.money.spending import SpendingRow, sum_rows
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -143,7 +143,7 @@ def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, c
         last = every[at + 1].call - 1 if at + 1 < len(every) else len(calls)
         mine, there = calls[start.call - 1 : last], sizes[start.call - 1 : last]
         costs = [cost(call) for call in mine]
-        spent = summed(row for row, _ in costs)
+        spent = sum_rows(row for row, _ in costs)
         least = spent.usd if spent.usd is not None or spent.at_least else 0.0
         phases.append(
             Phase(

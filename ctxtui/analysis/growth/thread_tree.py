@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from ctxtui.analysis.money.spending import row_of, summed
+from ctxtui.analysis.money.spending import call_row, sum_rows
 from ctxtui.core.call import Call, EpochStart, count_calls
 from ctxtui.core.session import MAIN, Session, Thread
 from ctxtui.pricing.price import Cost
@@ -117,7 +117,7 @@ def _known_cost(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tupl
     """Known cost of `calls`, whether it is complete, and whether every price was computed."""
     if any(call.usage is not None and call.id not in costs for call in calls):
         return None, False, False
-    total = summed(row_of(call, costs.get(call.id), "") for call in calls)
+    total = sum_rows(call_row(call, costs.get(call.id), "") for call in calls)
     return total.usd, not total.at_least, True
 
 

@@ -13,9 +13,9 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.lab.variant import VariantCall
 from ctxtui.core.call import Call, Fidelity
 
-WITHIN: Final = 0.02
+MAX_DEVIATION: Final = 0.02
 """Deviations up to this share of the reported input need no explanation."""
-_CUT: Final = 0.25
+_MIN_CUT_SHARE: Final = 0.25
 """Missing input above this share of a call's report is not a counting error."""
 
 
@@ -32,24 +32,30 @@ class _Gap(NamedTuple):
         return self.call.usage.input if self.call.usage is not None else 0
 
 
-def deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """Yield a sentence with the reason for each simulated figure off by more than `WITHIN` of the reported input.
+def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
+    """Yield a sentence with the reason for each simulated figure off by more than `MAX_DEVIATION` of the reported
+    input.
 
     `counted` are the simulated `calls`, all with a report.
     """
     gaps = [
-        _Gap(call, one.number, call.usage.input - one.context, None if one.read is None else _read(call) - one.read)
-        for call, one in zip(calls, counted, strict=True)
+        _Gap(
+            call,
+            simulated.number,
+            call.usage.input - simulated.context,
+            None if simulated.read is None else _read(call) - simulated.read,
+        )
+        for call, simulated in zip(calls, counted, strict=True)
         if call.usage is not None
     ]
-    told = sum(gap.reported for gap in gaps)
-    off = -sum(gap.input for gap in gaps) / told if told else 0.0
-    if abs(off) > WITHIN:
+    reported = sum(gap.reported for gap in gaps)
+    off = -sum(gap.input for gap in gaps) / reported if reported else 0.0
+    if abs(off) > MAX_DEVIATION:
         yield f"the simulation is off by {100 * off:+.1f} %: {_why_input(book, gaps, off)}"
     reads = [gap.read for gap in gaps if gap.read is not None]
-    read_off = -sum(reads) / told if told and len(reads) == len(gaps) else 0.0
+    read_off = -sum(reads) / reported if reported and len(reads) == len(gaps) else 0.0
     # Missing input is not read either, which the first sentence already explains.
-    if abs(read_off) > WITHIN and abs(read_off - off) > WITHIN:
+    if abs(read_off) > MAX_DEVIATION and abs(read_off - off) > MAX_DEVIATION:
         yield _why_read(gaps, read_off)
 
 
@@ -68,7 +74,7 @@ def _why_input(book: Book, gaps: Sequence[_Gap], off: float) -> str:
             starts += gap.input
         elif began.get(call.thread) not in (None, call.epoch.number):
             epochs += gap.input
-        elif gap.input > _CUT * gap.reported:
+        elif gap.input > _MIN_CUT_SHARE * gap.reported:
             cut += gap.input
         seen.add(call.thread)
         began[call.thread] = call.epoch.number
@@ -94,7 +100,9 @@ def _why_input(book: Book, gaps: Sequence[_Gap], off: float) -> str:
 def _why_read(gaps: Sequence[_Gap], off: float) -> str:
     """Explain the largest difference between the provider's cache and its rules."""
     sign = 1 if off > 0 else -1
-    own = [(-sign * (gap.read or 0), gap.number) for gap in gaps if -sign * (gap.read or 0) > WITHIN * gap.reported]
+    own = [
+        (-sign * (gap.read or 0), gap.number) for gap in gaps if -sign * (gap.read or 0) > MAX_DEVIATION * gap.reported
+    ]
     most, number = max(own, default=(0, 0))
     where = f"in {len(own):,} of {len(gaps):,} calls, most in call {number:,} ({most:,} tokens)"
     if off > 0:

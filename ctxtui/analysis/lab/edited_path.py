@@ -22,7 +22,7 @@ from ctxtui.curation.price.request_count import is_kept_apart, side_of_place
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammar import ANTHROPIC
 
-Proposing = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]]
+Propose = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]]
 """Takes the result of a log on the context and the log; returns the log with a policy's additions, and its result."""
 
 
@@ -34,17 +34,17 @@ class EditedPath:
     `same` is called with each sent node and the recorded one it copies.
     """
 
-    def __init__(self, tree: Tree, rules: ProviderRules, made: bool, same: Callable[[int, int], None]) -> None:
+    def __init__(self, tree: Tree, rules: ProviderRules, is_rebuilt: bool, same: Callable[[int, int], None]) -> None:
         self._tree = tree
         self._rules = rules
-        self._made = made
+        self._made = is_rebuilt
         self._same = same
         self.log: tuple[Edit, ...] = ()
         self.refused = ""
         self._context: Context | None = None
         self._applied: Applied | None = None
         self._out: frozenset[int] = frozenset()
-        self._edge: _Edge | None = None
+        self._edge: _ChangeSummary | None = None
         self._awaited = NONE_AWAITED
         self._known: tuple[object, ...] = ()
         self._ends: list[int] = []
@@ -52,9 +52,7 @@ class EditedPath:
         self._alike = 0
         """Number of leading positions whose sent node is the raw node itself."""
 
-    def take(
-        self, context: Context, propose: Proposing | None, out: frozenset[int] = frozenset()
-    ) -> tuple[int, Applied]:
+    def take(self, context: Context, propose: Propose | None, out: frozenset[int] = frozenset()) -> tuple[int, Applied]:
         """Head of the request for `context`, and the result of the edits; `propose` may add edits first.
 
         `context` is the previous call's, grown, or another one. `out` are the raw positions left out independent
@@ -73,7 +71,7 @@ class EditedPath:
         known = context, applied.changes, applied.inserts, applied.asleep, self.log
         if not (self._known and all(map(is_, known, self._known))):
             self._known, self._awaited = known, self._missing(applied)
-        start = min(_parting(before, applied), len(self._ends))
+        start = min(_first_change(before, applied), len(self._ends))
         if out is not self._out:
             start = min([start, *(out ^ self._out)])
         self._applied, self._out = applied, out
@@ -134,14 +132,14 @@ class EditedPath:
         if last is not None and context.message_of[length] == context.message_of[length - 1]:
             return True
         if self._edge is None or self._edge[0] is not applied.changes:
-            removed = _last_out(applied)
+            removed = _last_removed(applied)
             notes = any(one.author == REPAIR and one.kind == NOTE for one in applied.repairs)
             tools = any(p in applied.changes for p in context.tools)
-            self._edge = _Edge(applied.changes, removed, notes, tools)
+            self._edge = _ChangeSummary(applied.changes, removed, notes, tools)
         edge = last.start if last is not None else length
         if self._edge.removed >= edge or self._edge.notes or any(one.position >= edge for one in applied.inserts[-1:]):
             return True
-        return _answers(context, applied, length, self._rules, self._edge.tools)
+        return _affects_changes(context, applied, length, self._rules, self._edge.tools)
 
     def _written(self, applied: Applied, start: int) -> int:
         """Build the path from the raw position `start` on; returns its head."""
@@ -206,7 +204,7 @@ class EditedPath:
         return head
 
 
-def _parting(before: Applied | None, applied: Applied) -> int:
+def _first_change(before: Applied | None, applied: Applied) -> int:
     """First raw position at which the two differ; the length of the shorter if they do not."""
     if before is None:
         return 0
@@ -214,7 +212,7 @@ def _parting(before: Applied | None, applied: Applied) -> int:
     if before.changes is not applied.changes:
         a, b = before.changes, applied.changes
         for position in differing_positions(a, b):
-            if position < end and not _same(a.get(position), b.get(position)):
+            if position < end and not _is_same_change(a.get(position), b.get(position)):
                 end = position
     if before.inserts is not applied.inserts:
         # Most are the same objects; of the others, rebuilt ones are distinguished from changed ones.
@@ -226,16 +224,16 @@ def _parting(before: Applied | None, applied: Applied) -> int:
     return end
 
 
-def _same(one: object, other: object) -> bool:
-    return one is not None and other is not None and one.after == other.after  # type: ignore[attr-defined]
+def _is_same_change(first: object, second: object) -> bool:
+    return first is not None and second is not None and first.after == second.after  # type: ignore[attr-defined]
 
 
-def _last_out(applied: Applied) -> int:
+def _last_removed(applied: Applied) -> int:
     """Last removed position; -1 if there is none."""
     return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 
-class _Edge(NamedTuple):
+class _ChangeSummary(NamedTuple):
     """Summary of changes: the last removed position, whether a repair added text, whether tools are among them."""
 
     changes: Mapping[int, BlockChange]
@@ -244,7 +242,7 @@ class _Edge(NamedTuple):
     tools: bool
 
 
-def _answers(context: Context, applied: Applied, length: int, rules: ProviderRules, tools: bool) -> bool:
+def _affects_changes(context: Context, applied: Applied, length: int, rules: ProviderRules, tools: bool) -> bool:
     """Whether a block after `length` belongs to a changed one."""
     thinks = rules.binds_thinking or bool(applied.withheld)
     for position in range(length, len(context)):

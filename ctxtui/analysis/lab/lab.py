@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ctxtui.analysis.lab.recorded import recorded_steps, simulated_calls
+from ctxtui.analysis.lab.recorded_steps import recorded_steps, simulated_calls
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Variant, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench, VariantPass
+from ctxtui.analysis.lab.variant_pass import LabInputs, VariantPass
 
 Progress = Callable[[int, int], bool]
 """Called with the numbers of calls done and in all; returns whether to continue."""
@@ -20,7 +20,7 @@ class Experiment:
     variants.
     """
 
-    def __init__(self, bench: Bench, variants: Sequence[Variant]) -> None:
+    def __init__(self, bench: LabInputs, variants: Sequence[Variant]) -> None:
         self._bench = bench
         self._passes = [VariantPass(bench, variant) for variant in variants]
         self.total = len(simulated_calls(bench.book.session))
@@ -37,12 +37,12 @@ class Experiment:
         self.runs = [one.done() for one in self._passes]
 
 
-def experiment(
-    bench: Bench, variants: Sequence[Variant], progress: Progress = lambda done, of: True
+def run_experiment(
+    bench: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
 ) -> list[VariantRun]:
     """Run an experiment at once; empty if `progress` stops it."""
-    under_way = Experiment(bench, variants)
-    for done in under_way:
-        if not progress(done, under_way.total):
+    running = Experiment(bench, variants)
+    for done in running:
+        if not progress(done, running.total):
             return []
-    return under_way.runs
+    return running.runs

@@ -7,11 +7,11 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.lab.deviation import deviations
-from ctxtui.analysis.lab.on_record import on_record
-from ctxtui.analysis.lab.recorded import simulated_calls, why_none
+from ctxtui.analysis.lab.deviation import explain_deviations
+from ctxtui.analysis.lab.on_record import apply_to_record
+from ctxtui.analysis.lab.recorded_steps import reason_for_none, simulated_calls
 from ctxtui.analysis.lab.variant import Summaries, VariantRun
-from ctxtui.analysis.lab.variant_pass import Bench
+from ctxtui.analysis.lab.variant_pass import LabInputs
 from ctxtui.core.call import Call, EpochStart, count_calls
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
@@ -83,14 +83,14 @@ class SessionLab(Struct, frozen=True, kw_only=True):
     outcomes: tuple[tuple[str, str], ...] = ()
 
 
-def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionLab:
+def session_lab(bench: LabInputs, runs: Sequence[VariantRun], name: str) -> SessionLab:
     """Summarize `runs` of the session of `bench`; `name` is used if it has no id."""
     session = bench.book.session
     calls = simulated_calls(session)
     reported = [call.usage.input for call in calls if call.usage is not None]
     told = sum(reported) if reported and len(reported) == len(calls) else None
     first = runs[0] if runs else None
-    held = [on_record(bench, runs[0], run) for run in runs if run.calls]
+    held = [apply_to_record(bench, runs[0], run) for run in runs if run.calls]
     rows = tuple(_row(bench, held[0], run, told) for run in held)
     off = (first.total - told) / told if first is not None and told else None
     return SessionLab(
@@ -108,7 +108,7 @@ def session_lab(bench: Bench, runs: Sequence[VariantRun], name: str) -> SessionL
     )
 
 
-def _row(bench: Bench, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
+def _row(bench: LabInputs, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
     variant = run.variant
     usd, at_least = _usd(bench, own, run)
     given: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
@@ -141,7 +141,7 @@ def _row(bench: Bench, own: VariantRun, run: VariantRun, reported: int | None) -
     )
 
 
-def _usd(bench: Bench, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
+def _usd(bench: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
     """Cost of the whole session under `run`, and whether it is a lower bound.
 
     Calls without a recorded price, and calls that are not simulated, are as in the bill. None if the price of a
@@ -179,10 +179,10 @@ def _marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
 
 
 def _notes(
-    bench: Bench, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
+    bench: LabInputs, session: Session, calls: Sequence[Call], runs: Sequence[VariantRun], off: float | None
 ) -> Iterator[str]:
     if not calls:
-        yield why_none(session)
+        yield reason_for_none(session)
         return
     first = runs[0]
     left_out = len(session.calls) - len(calls)
@@ -193,7 +193,7 @@ def _notes(
         if any(call.output for call in first.calls):
             yield "answers count as what is recorded of them: thinking that is not on record cost more"
     else:
-        yield from deviations(bench.book, calls, first.calls)
+        yield from explain_deviations(bench.book, calls, first.calls)
     if len(calls) == 1:
         yield "one call: nothing could be read from a cache, and no policy shows what it does later"
     if any(call.read is None for call in first.calls):

@@ -31,7 +31,7 @@ class Fold(NamedTuple):
     own: float
 
 
-class Fitted(Struct, frozen=True):
+class FittedVariant(Struct, frozen=True):
     """The `best` variant for all sessions, and its average saving as a share of each session's cost.
 
     `folds` are empty for a single session: the saving on others is then unknown.
@@ -48,7 +48,7 @@ class Fitted(Struct, frozen=True):
         return sum(one.saves for one in self.folds) / len(self.folds) if self.folds else None
 
 
-def fitted(sessions: Mapping[str, Costs]) -> Fitted | None:
+def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
     """The cheapest variant over all `sessions`, by name; None if no variant was tried on all of them.
 
     Of two equal ones the first is used.
@@ -62,7 +62,7 @@ def fitted(sessions: Mapping[str, Costs]) -> Fitted | None:
     for session, costs in sessions.items() if len(every) > 1 else ():
         chosen = _best([one for other, one in sessions.items() if other != session], names)
         folds.append(Fold(session, chosen, 1 - costs[chosen], 1 - min(costs[name] for name in names)))
-    return Fitted(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
+    return FittedVariant(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
 
 
 def _best(every: Sequence[Costs], names: Sequence[str]) -> str:
@@ -83,20 +83,20 @@ class KeepWarm(NamedTuple):
     write: float
 
 
-def keep_warm(rules: CacheRules, rates: MarkerRates, tokens: int) -> list[KeepWarm]:
+def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> list[KeepWarm]:
     """Break-even for each lifetime of the provider, for a context of `tokens`; empty unless entries are at markers.
 
     It does not depend on the length of the context: both sides are proportional to it.
     """
     if not rules.mechanism.writes_at_markers or not rates.read:
         return []
-    found = []
+    rows = []
     for life, write in sorted(rates.writes.items()):
         if life not in rules.lives.values():
             continue
         requests = max(0, ceil((write - rates.read) / rates.read - 1e-9) - 1)
-        found.append(KeepWarm(life, requests, (requests + 1) * life, tokens * rates.read, tokens * write))
-    return found
+        rows.append(KeepWarm(life, requests, (requests + 1) * life, tokens * rates.read, tokens * write))
+    return rows
 
 
 class Pauses(NamedTuple):
@@ -110,17 +110,17 @@ class Pauses(NamedTuple):
     saved: float = 0.0
 
 
-def pauses(waits: Sequence[tuple[float, int]], one: KeepWarm, rates: MarkerRates) -> Pauses:
+def evaluate_pauses(waits: Sequence[tuple[float, int]], keep_warm: KeepWarm, rates: MarkerRates) -> Pauses:
     """Evaluate keeping entries warm through the pauses in `waits` (seconds, tokens of the context)."""
     count = cheaper = 0
     saved = 0.0
     for seconds, tokens in waits:
-        if seconds <= one.life:
+        if seconds <= keep_warm.life:
             continue
         count += 1
-        requests = ceil(seconds / one.life) - 1
+        requests = ceil(seconds / keep_warm.life) - 1
         # The next call reads the entry if it was kept, and writes it otherwise.
-        gain = tokens * (rates.writes[one.life] - rates.read) - requests * tokens * rates.read
+        gain = tokens * (rates.writes[keep_warm.life] - rates.read) - requests * tokens * rates.read
         if gain > 0:
             cheaper += 1
             saved += gain

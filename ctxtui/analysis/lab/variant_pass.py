@@ -14,9 +14,9 @@ from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
-from ctxtui.analysis.lab.placed_marks import LIVES, SentRequestHere, marks_of
-from ctxtui.analysis.lab.recorded import RecordedStep
+from ctxtui.analysis.lab.edited_path import EditedPath, Propose
+from ctxtui.analysis.lab.placed_markers import LIVES, VariantRequest, place_markers
+from ctxtui.analysis.lab.recorded_steps import RecordedStep
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.analysis.lab.variant import Summaries, Variant, VariantCall, VariantRun
 from ctxtui.analysis.money.block_costs import thread_costs
@@ -95,26 +95,26 @@ class SentLengths:
 
     def _reported(self, node: int) -> int:
         """Tokens up to a node of the recorded request."""
-        found = self._shared.get(node)
-        if found is None:
-            known, tokens = self._step.reported(node)
+        length = self._shared.get(node)
+        if length is None:
+            pinned, tokens = self._step.reported(node)
             # At that report, thinking of a turn that is now an earlier one was still read.
-            found = tokens + self._counted(node, self._recorded) - self._counted(known, known)
-            self._shared[node] = found
-        return found
+            length = tokens + self._counted(node, self._recorded) - self._counted(pinned, pinned)
+            self._shared[node] = length
+        return length
 
 
 _THINKING: Final = INDEX["thinking"]
-_EACH_QUOTED: Final = 1_000
+_MAX_LITERALS: Final = 1_000
 """Maximum number of literals checked per block."""
-_BILLED: Final = ("usage", "iterations")
+_BILLING_KEYS: Final = ("usage", "iterations")
 """Keys of a recorded call's extras that describe the billing of its own tokens, which do not apply to a variant."""
 
 Charge = Callable[[Call], float | None]
 """Gives the cost of a call in USD, by its usage; None if no price is known."""
 
 
-class Bench:
+class LabInputs:
     """Data that the variants of one session share.
 
     `rules` gives the cache rules of a call, `charge` prices it, `costs` are those of the recorded calls by id,
@@ -144,21 +144,21 @@ class Bench:
     def usable(self, call: Call) -> int:
         """Usable tokens of the window in force for `call` (0: unknown)."""
         key = (call.model, str(call.extra.get(WINDOW, "")))
-        found = self._usable.get(key)
-        if found is None:
-            found = self._usable[key] = context_window(self.book, call, self.usable_share).usable
-        return found
+        usable = self._usable.get(key)
+        if usable is None:
+            usable = self._usable[key] = context_window(self.book, call, self.usable_share).usable
+        return usable
 
     def whole(self, model: str, node: int) -> int:
         """Whole tokens of the context `node`, cached: variants share most of their contexts."""
         if self._summed_of != self.book.version:
             self._sums.clear()
             self._summed_of = self.book.version
-        known = self._sums.setdefault(model, {})
-        found = known.get(node)
-        if found is None:
-            found = known[node] = sum(self.book.sums(model, node))
-        return found
+        sums = self._sums.setdefault(model, {})
+        total = sums.get(node)
+        if total is None:
+            total = sums[node] = sum(self.book.sums(model, node))
+        return total
 
     def lengths(self, step: RecordedStep, model: str) -> dict[int, int]:
         """Cache for prefix lengths of the newest step's request as `model` counts them, shared by all variants."""
@@ -218,7 +218,7 @@ class _Thread(Struct):
 class VariantPass:
     """Simulates the calls of a session one after the other under `variant`."""
 
-    def __init__(self, bench: Bench, variant: Variant) -> None:
+    def __init__(self, bench: LabInputs, variant: Variant) -> None:
         self._bench, self._book = bench, bench.book
         self._tree = bench.book.session.tree
         self.variant = variant
@@ -248,17 +248,17 @@ class VariantPass:
         if last is None or last[2].changes is not applied.changes:
             thread.since.update(dict.fromkeys(applied.changes.keys() - thread.since.keys(), len(context)))
         self._last[call.thread] = shared, context, applied
-        sent = SentRequestHere(step.call, head, applied, thread.path, step.life, step.marks)
+        sent = VariantRequest(step.call, head, applied, thread.path, step.life, step.marks)
         self._simulated(step, call, sent, hidden, usable)
 
-    def _thread(self, call: Call, before: _Thread | None, context: Context, made: bool) -> _Thread:
+    def _thread(self, call: Call, before: _Thread | None, context: Context, is_rebuilt: bool) -> _Thread:
         model = call.model or self._book.session.model
         rules = rules_for(context.dialect, self._book.card(model))
-        path = EditedPath(self._tree, rules, made, self._book.copy_report)
+        path = EditedPath(self._tree, rules, is_rebuilt, self._book.copy_report)
         if before is not None:
             path.log, path.refused = before.path.log, before.path.refused
-        found = self._threads[call.thread] = _Thread(path)
-        return found
+        thread = self._threads[call.thread] = _Thread(path)
+        return thread
 
     def _hidden(self, step: RecordedStep, call: Call) -> int:
         """Unrecorded tokens, as this variant's model would count them."""
@@ -269,7 +269,7 @@ class VariantPass:
 
     def _proposing(
         self, step: RecordedStep, shared: SharedContext, call: Call, thread: _Thread, hidden: int, usable: int
-    ) -> Proposing:
+    ) -> Propose:
         model = call.model or self._book.session.model
         sizes = shared.sizes(model)
         assert shared.context is not None and shared.literals is not None
@@ -280,7 +280,7 @@ class VariantPass:
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
             known, earlier = thread.earlier or (None, None)
-            if earlier is not None and (earlier.log is not log or not _same(earlier.applied, applied)):
+            if earlier is not None and (earlier.log is not log or not _is_same_result(earlier.applied, applied)):
                 earlier = None
             if earlier is not None and known != tokens:
                 # In a new turn only the freed tokens change.
@@ -309,7 +309,7 @@ class VariantPass:
 
         return propose
 
-    def _simulated(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, usable: int) -> None:
+    def _simulated(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, usable: int) -> None:
         model = call.model or self._book.session.model
         self._book.cumulated(model).advance()
         total = max(0, self._counted(model, here.head, here.head) - self._gone(step, model, here) + hidden)
@@ -338,7 +338,7 @@ class VariantPass:
             )
         )
 
-    def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
+    def _less(self, step: RecordedStep, model: str, here: VariantRequest, total: int) -> tuple[int, int, int]:
         """Tokens that the request has less than the recorded one, of those read, written and sent."""
         call, nodes = step.call, here.applied.context.nodes
         if self.variant.model or not here.applied.is_changed:
@@ -366,7 +366,7 @@ class VariantPass:
             sums -= book.category_tokens(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
         return sums
 
-    def _gone(self, step: RecordedStep, model: str, here: SentRequestHere) -> int:
+    def _gone(self, step: RecordedStep, model: str, here: VariantRequest) -> int:
         """Tokens of blocks that reports show to be absent and that the variant has not changed."""
         if not step.gone:
             return 0
@@ -380,38 +380,40 @@ class VariantPass:
         return found + sum(self._block_tokens(model, block) for block in stood)
 
     def _outcome(
-        self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int
+        self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int
     ) -> CacheOutcome | None:
         rules = self._bench.rules(call)
         if step.at is None or not rules.is_known:
             return None
         tokens = self._lengths(step, call, here, hidden, total)
-        seed = self._prompts.salt(call)
+        salt = self._prompts.salt(call)
         start = step.at
 
-        def held(life: float = 0.0) -> int:
+        def deepest_cached(life: float = 0.0) -> int:
             # Few strategies ask for it.
-            base = build_prompt(self._bench.prefixes, rules, seed, here.head, tokens, (), total=total)
+            base = build_prompt(self._bench.prefixes, rules, salt, here.head, tokens, (), total=total)
             return self._simulator.deepest_cached(base, start, life)
 
-        marks, explicit = marks_of(self.variant.cache, here, self._prompts, self._tree, rules, held, tokens, self._ends)
+        markers, explicit = place_markers(
+            self.variant.cache, here, self._prompts, self._tree, rules, deepest_cached, tokens, self._ends
+        )
         answer = None
         if rules.answers or rules.mechanism.keeps_answers:
             answer = self._tree.extend(here.head, answer_items(self._tree, step.call))
-        made = build_prompt(
+        prompt = build_prompt(
             self._bench.prefixes,
             rules,
-            seed,
+            salt,
             here.head,
             tokens,
-            marks,
+            markers,
             total=total,
             explicit=explicit,
             answer=answer,
         )
         at = step.at if step.asked_at is None else step.asked_at
-        outcome = self._simulator.predict(made, at, why=False)
-        self._simulator.record(outcome if at == step.at else self._simulator.predict(made, step.at, why=False))
+        outcome = self._simulator.predict(prompt, at, why=False)
+        self._simulator.record(outcome if at == step.at else self._simulator.predict(prompt, step.at, why=False))
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
         floor = (
             step.floors.unexpired_prefix
@@ -420,7 +422,7 @@ class VariantPass:
         )
         return outcome.with_min_read(min(floor, tokens(here.path.shared)) if floor else 0)
 
-    def _lengths(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int) -> SentLengths:
+    def _lengths(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int) -> SentLengths:
         model, head = call.model or self._book.session.model, step.call.sent_head
         own = self._counted(model, head, head) + hidden
         if step.gone:
@@ -444,10 +446,10 @@ class VariantPass:
 
     def _end(self, thread: str) -> None:
         """Count the later quotes of removed blocks when the context of `thread` ends."""
-        known = self._last.pop(thread, None)
-        if known is None or not self.variant.steps:
+        last = self._last.pop(thread, None)
+        if last is None or not self.variant.steps:
             return
-        shared, _, applied = known
+        shared, _, applied = last
         assert shared.literals is not None
         self._quoted += _later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
@@ -456,15 +458,15 @@ class VariantPass:
         for thread in list(self._last):
             self._end(thread)
         edits = {name: tuple(one.path.log) for name, one in self._threads.items() if one.path.log}
-        made = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
-        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in made]
+        summaries = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
+        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in summaries]
         refused = next((one.path.refused for one in self._threads.values() if one.path.refused), "")
         return VariantRun(
             variant=self.variant,
             calls=tuple(self._calls),
             models=tuple(self._models),
             dependence=self._quoted,
-            summaries=Summaries(len(made), sum(sizes)),
+            summaries=Summaries(len(summaries), sum(sizes)),
             edits=edits,
             refused=refused,
         )
@@ -476,28 +478,28 @@ class VariantPass:
         return round(weights.weigh(self._book.measure(model)(block), self._book.weights(model)))
 
 
-def simulated_usd(bench: Bench, call: Call, usage: Usage) -> float | None:
+def simulated_usd(bench: LabInputs, call: Call, usage: Usage) -> float | None:
     """Cost of `call` in USD with another `usage`; None if no price is known."""
-    extra = {key: value for key, value in call.extra.items() if key not in _BILLED}
+    extra = {key: value for key, value in call.extra.items() if key not in _BILLING_KEYS}
     return bench.charge(replace(call, usage=usage, extra=extra))
 
 
-def _same(one: Applied, other: Applied) -> bool:
+def _is_same_result(first: Applied, second: Applied) -> bool:
     """Whether edits have the same result; the context may have grown."""
-    return one.context is other.context and one.changes is other.changes and one.inserts is other.inserts
+    return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 
-def _later_quotes(known: Literals, applied: Applied, since: Mapping[int, int]) -> int:
+def _later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
     """Count the blocks changed or removed by `applied` that a later block quotes.
 
-    `since` is the length of the context at the change, by raw position; `known` is advanced to the end of the
+    `since` is the length of the context at the change, by raw position; `literals` is advanced to the end of the
     context.
     """
     if not applied.changes:
         return 0
-    known.advance()
-    found = set()
-    for quote in find_quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
-        if quote.position not in found and any(by >= since.get(quote.position, 0) for by in quote.by):
-            found.add(quote.position)
-    return sum(applied.changes[position].before.kind != HEADER for position in found)
+    literals.advance()
+    quoted = set()
+    for quote in find_quotes(literals, applied, most=len(applied.changes) * _MAX_LITERALS):
+        if quote.position not in quoted and any(by >= since.get(quote.position, 0) for by in quote.by):
+            quoted.add(quote.position)
+    return sum(applied.changes[position].before.kind != HEADER for position in quoted)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure
-from ctxtui.analysis.labels.segments import featured
+from ctxtui.analysis.labels.segments import segment_features
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens.features import plus
 from ctxtui.tokens.weights import weigh
@@ -50,7 +50,7 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
     sums = {category: before[category] for category in ways.categories(node)}
     out: list[SegmentFigure] = []
     owed = ways.header_features(node)
-    for one, own in zip(split, featured(split, ways.measure(here.block), here.category), strict=True):
+    for one, own in zip(split, segment_features(split, ways.measure(here.block), here.category), strict=True):
         start = sums[one.category]
         sums[one.category] = plus(start, plus(own, owed) if not out else own)
         grown = round(weigh(sums[one.category], weights)) - round(weigh(start, weights))

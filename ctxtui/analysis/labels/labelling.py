@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Final
 
-from ctxtui.analysis.labels.match import Match, matches
+from ctxtui.analysis.labels.match import Match, find_matches
 from ctxtui.analysis.labels.rules import LabelRule
-from ctxtui.analysis.labels.segments import LabelledSpan, cut
+from ctxtui.analysis.labels.segments import LabelledSpan, cut_text
 from ctxtui.core import canonical
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.category import INDEX
 
-_PIECE: Final = 1 << 18
+_PIECE_BYTES: Final = 1 << 18
 """Bytes searched in one step."""
 
 Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
 """Runs a rule's search; may end it early (a time limit) with no result."""
 
 
-def at_length(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
+def without_limit(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
     """Search without a time limit; an `Attempt`."""
     return search()
 
@@ -49,8 +49,8 @@ class Labelling:
     def may_split(self, category: str, body: bytes) -> bool:
         """Whether any rule may match in a block of `category` with the JSON `body`. Called for every block."""
         needles = self._needles[category]
-        if len(body) > _PIECE:
-            return needles is None or any(_holds(body, needle) for needle in needles)
+        if len(body) > _PIECE_BYTES:
+            return needles is None or any(_contains(body, needle) for needle in needles)
         return needles is None or any(needle in body for needle in needles)
 
     def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
@@ -63,28 +63,28 @@ class Labelling:
             return None
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
-    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = at_length) -> list[LabelledSpan]:
+    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = without_limit) -> list[LabelledSpan]:
         """Pieces of a block's `text`; empty if no rule matched."""
-        found: list[Match] = []
+        matches_: list[Match] = []
         for n in self._by_category[category]:
             rule = self.rules[n]
             if rule.applies(category, body):
-                found += attempt(rule, partial(matches, n, rule, text, self._extents(found)))
-        return cut(len(text), found)
+                matches_ += attempt(rule, partial(find_matches, n, rule, text, self._extents(matches_)))
+        return cut_text(len(text), matches_)
 
     def _extents(self, found: Sequence[Match]) -> list[tuple[str, int, int]]:
         return [(self.rules[one.rule].label, one.start, one.end) for one in found]
 
 
-def _holds(body: bytes, needle: bytes) -> bool:
+def _contains(body: bytes, needle: bytes) -> bool:
     """Whether a long `body` contains `needle`; searched in pieces, because a search blocks all other threads."""
-    beyond = _PIECE + len(needle) - 1
-    return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE))
+    beyond = _PIECE_BYTES + len(needle) - 1
+    return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))
 
 
-def words(got: BlockContent) -> str:
+def searched_text(content: BlockContent) -> str:
     """Text of a block that rules search: its text, or the JSON of a call's input."""
-    return got.text or got.arguments
+    return content.text or content.arguments
 
 
 def _ordered(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:

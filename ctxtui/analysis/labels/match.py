@@ -15,9 +15,9 @@ from ctxtui.wire.codec.spans import Value
 SEGMENT: Final = "segment"
 """Group of a regular expression that is used instead of the whole match."""
 _JSON_STARTS: Final = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
-_ATTEMPTS: Final = 32
+_MAX_FAILURES: Final = 32
 """Failed attempts to parse JSON after which a text is treated as having none."""
-JSON_LIMIT: Final = 4_000_000
+MAX_JSON_CHARACTERS: Final = 4_000_000
 """Maximum characters of a text that is searched for JSON."""
 
 
@@ -29,7 +29,7 @@ class Match(NamedTuple):
     rule: int
 
 
-def matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
+def find_matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
     """Matches of `rule`, number `number`, in `text`.
 
     `earlier` are the label, start and end of earlier rules' matches, for a rule that searches inside another's.
@@ -37,10 +37,12 @@ def matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str
     places = [(0, len(text))]
     if rule.inside:
         places = [(start, end) for label, start, end in earlier if label == rule.inside]
-    return [Match(start, end, number) for place in places for start, end in _found(rule, text, *place) if start < end]
+    return [
+        Match(start, end, number) for place in places for start, end in _find_ranges(rule, text, *place) if start < end
+    ]
 
 
-def _found(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _find_ranges(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if rule.between[0]:
         return _between(*rule.between, text, start, end)
     if rule.regex:
@@ -83,10 +85,10 @@ def _by_pointer(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tu
 
 def json_in(text: str, start: int, end: int) -> Iterator[Value]:
     """Yield the JSON objects and lists that begin on a line of their own, outermost only."""
-    if end - start > JSON_LIMIT:
+    if end - start > MAX_JSON_CHARACTERS:
         return
     failed = 0
-    while failed < _ATTEMPTS and (line := _JSON_STARTS.search(text, start, end)) is not None:
+    while failed < _MAX_FAILURES and (line := _JSON_STARTS.search(text, start, end)) is not None:
         try:
             value = spans.read(text, line.start(1))
         except Malformed:

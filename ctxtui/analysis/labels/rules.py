@@ -11,7 +11,7 @@ from msgspec import Struct
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import BadConfig
 
-LOOKED_INTO: Final = tuple(name for name in CATEGORIES if name not in ("thinking", "image"))
+SPLIT_CATEGORIES: Final = tuple(name for name in CATEGORIES if name not in ("thinking", "image"))
 """Categories whose blocks may be split: a provider removes thinking as a whole, an image has no text."""
 
 _KEYS: Final = ("label", "category", "in", "inside", "contains", "between", "regex", "pointer", "beside")
@@ -37,7 +37,7 @@ class LabelRule(Struct, frozen=True, kw_only=True):
     name: str
     label: str
     category: str = ""
-    within: frozenset[str] = frozenset(LOOKED_INTO)
+    within: frozenset[str] = frozenset(SPLIT_CATEGORIES)
     inside: str = ""
     between: tuple[str, str] = ("", "")
     regex: str = ""
@@ -77,7 +77,7 @@ def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
     contains = _texts(table, "contains")
     beside = tuple(_texts(table, "beside"))
     keys = [_last_key(one) for one in (beside or pointers)]
-    wanted = contains or ([between[0]] if between[0] else keys)
+    texts = contains or ([between[0]] if between[0] else keys)
     return LabelRule(
         name=name,
         label=_text(table, "label") or name,
@@ -88,20 +88,20 @@ def _rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
         regex=_regex(table),
         pointers=pointers,
         beside=beside,
-        needles=tuple(needles(wanted)),
+        needles=tuple(find_needles(texts)),
         place=place,
     )
 
 
-def needles(wanted: Iterable[str]) -> Iterator[bytes]:
+def find_needles(texts: Iterable[str]) -> Iterator[bytes]:
     """Byte strings that a block's JSON must contain if its text contains one of the given texts.
 
     For each text its longest run that JSON spells only one way. Empty if a text has no such run: then every block
     must be searched.
     """
-    found = [max(_SAFE.findall(text), key=len, default="") for text in wanted]
-    if all(found):
-        yield from (text.encode() for text in dict.fromkeys(found))
+    runs = [max(_SAFE.findall(text), key=len, default="") for text in texts]
+    if all(runs):
+        yield from (text.encode() for text in dict.fromkeys(runs))
 
 
 def _text(table: Mapping[str, Any], key: str) -> str:
@@ -140,13 +140,13 @@ def _regex(table: Mapping[str, Any]) -> str:
 
 
 def _pointers(table: Mapping[str, Any]) -> tuple[str, ...]:
-    found = _texts(table, "pointer")
-    if "pointer" in table and not found:
+    pointers = _texts(table, "pointer")
+    if "pointer" in table and not pointers:
         raise ValueError("pointer must not be empty")
-    bad = next((one for one in [*found, *_texts(table, "beside")] if not one.startswith("/")), None)
+    bad = next((one for one in [*pointers, *_texts(table, "beside")] if not one.startswith("/")), None)
     if bad is not None:
         raise ValueError(f"a pointer begins with /, not {bad!r}")
-    return tuple(found)
+    return tuple(pointers)
 
 
 def _last_key(pointer: str) -> str:
@@ -161,14 +161,14 @@ def unescaped(key: str) -> str:
 
 def _category(table: Mapping[str, Any]) -> str:
     name = _text(table, "category")
-    if name and name not in LOOKED_INTO:
-        raise ValueError(f"category must be one of {', '.join(LOOKED_INTO)}, not {name!r}")
+    if name and name not in SPLIT_CATEGORIES:
+        raise ValueError(f"category must be one of {', '.join(SPLIT_CATEGORIES)}, not {name!r}")
     return name
 
 
 def _categories(table: Mapping[str, Any]) -> list[str]:
-    names = _texts(table, "in") or list(LOOKED_INTO)
-    odd = next((name for name in names if name not in LOOKED_INTO), None)
+    names = _texts(table, "in") or list(SPLIT_CATEGORIES)
+    odd = next((name for name in names if name not in SPLIT_CATEGORIES), None)
     if odd is not None:
-        raise ValueError(f"in must be of {', '.join(LOOKED_INTO)}, not {odd!r}")
+        raise ValueError(f"in must be of {', '.join(SPLIT_CATEGORIES)}, not {odd!r}")
     return names

@@ -48,7 +48,7 @@ class _Open(Struct):
     told: bool = False
 
 
-class _Knife(Struct):
+class _Cutter(Struct):
     pieces: list[LabelledSpan] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
     at: int = 0
@@ -73,28 +73,28 @@ class _Knife(Struct):
                 self.pieces.append(LabelledSpan(self.at, self.at, done.rule, 1))
 
 
-def cut(length: int, found: Iterable[Match]) -> list[LabelledSpan]:
+def cut_text(length: int, matches: Iterable[Match]) -> list[LabelledSpan]:
     """Cut a text of `length` characters into pieces, in order; empty without matches.
 
     Text belongs to the match that began last, so to the inner of two nested ones. Of two with the same extent the
     earlier rule's is used.
     """
-    knife = _Knife()
+    cutter = _Cutter()
     extents: set[tuple[int, int]] = set()
-    for start, end, rule in sorted(found, key=lambda one: (one.start, -one.end, one.rule)):
+    for start, end, rule in sorted(matches, key=lambda one: (one.start, -one.end, one.rule)):
         if (start, end) in extents:
             continue
         extents.add((start, end))
-        knife.close(start)
-        knife.to(start)
-        knife.open.append(_Open(end, rule))
-    knife.close(length)
-    if knife.pieces:
-        knife.to(length)
-    return knife.pieces
+        cutter.close(start)
+        cutter.to(start)
+        cutter.open.append(_Open(end, rule))
+    cutter.close(length)
+    if cutter.pieces:
+        cutter.to(length)
+    return cutter.pieces
 
 
-def featured(segments: Sequence[Segment], whole: Features, category: int) -> list[Features]:
+def segment_features(segments: Sequence[Segment], whole: Features, category: int) -> list[Features]:
     """Features of each segment of a block of `category`; they add up to those of the `whole` block.
 
     Features that are not text go to the first segment of the block's own category.
@@ -104,8 +104,8 @@ def featured(segments: Sequence[Segment], whole: Features, category: int) -> lis
 
 
 def by_category(segments: Sequence[Segment], whole: Features, category: int) -> list[tuple[int, Features]]:
-    """Like `featured`, added up by category; that of the first segment comes first."""
+    """Like `segment_features`, added up by category; that of the first segment comes first."""
     sums: dict[int, Features] = {}
-    for one, own in zip(segments, featured(segments, whole, category), strict=True):
+    for one, own in zip(segments, segment_features(segments, whole, category), strict=True):
         sums[one.category] = plus(sums[one.category], own) if one.category in sums else own
     return list(sums.items())

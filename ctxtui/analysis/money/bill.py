@@ -14,15 +14,15 @@ from msgspec import Struct, field
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.input_split import NOTHING, Sum, split_of
-from ctxtui.analysis.money.resent import Resent, Sending
+from ctxtui.analysis.money.input_split import NO_COST, CostSum, split_input
+from ctxtui.analysis.money.resent import Resent, ResentTracker
 from ctxtui.analysis.running_totals import running_totals
 from ctxtui.core.call import COUNTED, Call, answer_path
 from ctxtui.core.session import MAIN
 from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
 
-def to_the_cent(amounts: Sequence[float], decimals: int = 2) -> list[float]:
+def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
     """Round `amounts` so that the displayed values add up to the displayed sum: the largest remainders round up."""
     unit = 10**decimals
     scaled = [amount * unit for amount in amounts]
@@ -70,16 +70,16 @@ class Bill(Struct, kw_only=True):
     their cost is spread over those.
     """
 
-    parts: dict[str, Sum] = field(default_factory=lambda: dict.fromkeys(PARTS, NOTHING))
+    parts: dict[str, CostSum] = field(default_factory=lambda: dict.fromkeys(PARTS, NO_COST))
     rewrites: list[CacheMiss] = field(default_factory=list)
     threads: dict[str, float] = field(default_factory=dict)
-    in_full: Sum = NOTHING
+    in_full: CostSum = NO_COST
     """Part of `carry` that was paid at full price or written: no cache, or one that fell short."""
     priced: int = 0
     unpriced: dict[str, int] = field(default_factory=dict)
     unreported: int = 0
     partial: int = 0
-    likely: Sum = NOTHING
+    likely: CostSum = NO_COST
     beyond: ResidualSum = NO_RESIDUAL
     short: ResidualSum = NO_RESIDUAL
 
@@ -122,7 +122,7 @@ class Bill(Struct, kw_only=True):
             self.unpriced[model] = self.unpriced.get(model, 0) + count
 
 
-def bill(
+def make_bill(
     book: Book, costs: Mapping[str, Cost | None], missed: Iterable[CacheMiss], only: frozenset[str] | None = None
 ) -> Bill:
     """Build the bill of a session, which must be counted whole.
@@ -130,24 +130,24 @@ def bill(
     `costs` holds every call's price by id, None if unknown, `missed` are its misses. With `only`, of those calls
     alone (each still with the calls before it in mind).
     """
-    found = Bill()
+    total = Bill()
     running = running_totals(book)
     losses = {(one.thread, one.number): one for one in missed}
     for thread in book.session.order:
-        sending = Sending(book, running)
+        sending = ResentTracker(book, running)
         for number, call in enumerate(book.session.thread_calls(thread), 1):
             resent = sending.enter(call)
             if only is None or call.id in only:
                 cost = costs.get(call.id)
-                _enter(found, call, cost, resent, losses.get((thread, number)))
-                _leave_over(found, book, call, cost)
+                _add_call(total, call, cost, resent, losses.get((thread, number)))
+                _add_residual(total, book, call, cost)
                 if call.is_partial:
-                    found.partial += 1
-                    found.likely = found.likely.plus(*_beyond(book, call, cost))
-    return found
+                    total.partial += 1
+                    total.likely = total.likely.plus(*_unreported_answer(book, call, cost))
+    return total
 
 
-def _leave_over(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
+def _add_residual(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
     """Add the residual of `call` to the bill."""
     usage = call.usage
     rest = figures(book, call).residual if usage is not None else 0
@@ -160,35 +160,35 @@ def _leave_over(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
         to.short = to.short.plus(usd, -rest)
 
 
-def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
+def _unreported_answer(book: Book, call: Call, cost: Cost | None) -> CostSum:
     """Counted blocks of an answer minus its charged output."""
     tokens = sum(book.block_tokens(call.model, node) for node in answer_path(book.session.tree, call))
     more = max(0, tokens - call.output)
-    return Sum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
+    return CostSum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
 
 
-def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: CacheMiss | None) -> None:
+def _add_call(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: CacheMiss | None) -> None:
     usage = call.usage
     if usage is None or not call.is_reported:
         free = call.stop_reason == COUNTED
         to.priced, to.unreported = to.priced + free, to.unreported + (not free)
         return
-    lost = missed.tokens if missed is not None else 0
+    lost_tokens = missed.tokens if missed is not None else 0
     if missed is not None:
         to.rewrites.append(missed)
     usd = known_usd(call, cost)
     if lacks_price(call, cost):
         to.unpriced[call.model] = to.unpriced.get(call.model, 0) + 1
     if usd is None:
-        to.add(REWRITES, 0.0, lost)
+        to.add(REWRITES, 0.0, lost_tokens)
         return
     to.priced += 1
     to.threads[call.thread] = to.threads.get(call.thread, 0.0) + usd
     if cost is None:
-        to.add(RECORDED, usd, usage.input + call.output - lost)
-        to.add(REWRITES, 0.0, lost)
+        to.add(RECORDED, usd, usage.input + call.output - lost_tokens)
+        to.add(REWRITES, 0.0, lost_tokens)
         return
-    split = split_of(usage, cost, resent, lost)
+    split = split_input(usage, cost, resent, lost_tokens)
     more = split.rewrite.usd if missed is None or missed.usd is None else missed.usd
     to.add(CARRY, split.carry.usd + split.rewrite.usd - more, split.carry.tokens)
     to.add(REWRITES, more, split.rewrite.tokens)

@@ -10,16 +10,16 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.resent import Resent, Sending
+from ctxtui.analysis.money.resent import Resent, ResentTracker
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.pricing.price import Cost
 
-_CANDIDATES = 50
+_CANDIDATES_PER_BLOCK = 50
 """Number of blocks priced for each one requested."""
 
 
-class DearBlock(Struct, frozen=True):
+class ExpensiveBlock(Struct, frozen=True):
     """A block that was expensive to carry: its first `node`, its `tokens`, and its cost in USD.
 
     `calls` counts its uses (once for each call and position), `category` is the displayed one's index. `gone` is
@@ -67,7 +67,7 @@ class ThreadCosts:
     def kept(self, index: int) -> int:
         """Input tokens of call `index` in its common prefix with an earlier call."""
         if self._resent is None:
-            sending = Sending(self._book, lambda _: self.running)
+            sending = ResentTracker(self._book, lambda _: self.running)
             self._resent = [sending.enter(call) for call in self.calls]
         return self._resent[index].kept
 
@@ -90,18 +90,18 @@ class ThreadCosts:
 def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCosts]:
     """Costs of every thread with calls; the book must be counted whole."""
     running: dict[str, RunningTotals] = {}
-    found = []
+    costs_found = []
     for thread, ids in list(book.session.order.items()):
         if ids:
             model = book.session.calls[ids[-1]].model
             if model not in running:
                 running[model] = RunningTotals(book, model)
                 running[model].advance()
-            found.append(ThreadCosts(book, thread, running[model], costs))
-    return found
+            costs_found.append(ThreadCosts(book, thread, running[model], costs))
+    return costs_found
 
 
-def heaviest(threads: list[ThreadCosts], most: int) -> list[DearBlock]:
+def most_expensive_blocks(threads: list[ThreadCosts], most: int) -> list[ExpensiveBlock]:
     """The `most` most expensive blocks over all threads; one in several positions counts once."""
     where: dict[str, list[tuple[ThreadCosts, int]]] = {}
     carried: dict[str, int] = {}
@@ -112,16 +112,18 @@ def heaviest(threads: list[ThreadCosts], most: int) -> list[DearBlock]:
             weight = thread.running.block_tokens(node) * thread.stays.count(node, len(thread.calls))
             carried[digest] = carried.get(digest, 0) + weight
     # Cost is roughly proportional to tokens x calls: far more candidates than requested are priced.
-    likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES]
-    found = [_heavy(where[digest]) for digest in likely if carried[digest]]
+    likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES_PER_BLOCK]
+    blocks = [_sum_block(where[digest]) for digest in likely if carried[digest]]
     # Blocks without a (known) cost are left out.
-    return sorted((one for one in found if one.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+    return sorted((one for one in blocks if one.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
 
 
-def _heavy(places: list[tuple[ThreadCosts, int]]) -> DearBlock:
+def _sum_block(places: list[tuple[ThreadCosts, int]]) -> ExpensiveBlock:
     thread, node = places[0]
     usd = sum(there.input_usd(at) for there, at in places)
     calls = sum(stop - start for there, at in places for start, stop, _ in there.ledger.read_in(at, there.ledger.done))
     gone = [there.gone(at) for there, at in places]
     running = thread.running
-    return DearBlock(node, running.category(node), running.block_tokens(node), usd, calls, 0 if 0 in gone else gone[0])
+    return ExpensiveBlock(
+        node, running.category(node), running.block_tokens(node), usd, calls, 0 if 0 in gone else gone[0]
+    )

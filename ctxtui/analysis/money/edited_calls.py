@@ -39,8 +39,8 @@ class EditedCalls(Struct, frozen=True):
     @property
     def usd(self) -> float | None:
         """Extra USD of all calls, as far as known."""
-        known = [usd for usd in self.more if usd is not None]
-        return sum(known) if known else None
+        amounts = [usd for usd in self.more if usd is not None]
+        return sum(amounts) if amounts else None
 
     @property
     def partial(self) -> bool:
@@ -63,7 +63,7 @@ class EditedCalls(Struct, frozen=True):
         return sum(map(bool, self.saved))
 
 
-def edited_calls(
+def charge_edited_calls(
     ledger: CostLedger,
     calls: Sequence[Call],
     freed: Mapping[int, int],
@@ -90,22 +90,22 @@ def edited_calls(
         return EditedCalls(since + 1, tuple(saved))
     lost = left if left is not None and gone and gone[0][0] else None
     more = [
-        _more(call, less, charge, lost if number == 0 else None) if any(less) else 0.0
+        _extra_cost(call, less, charge, lost if number == 0 else None) if any(less) else 0.0
         for number, (call, less) in enumerate(zip(calls[since:], gone, strict=True))
     ]
     return EditedCalls(since + 1, tuple(saved), tuple(more))
 
 
-def _more(call: Call, gone: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
+def _extra_cost(call: Call, gone: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
     """Extra cost of a call (negative: saving) without the tokens `gone` of its reads, writes and fresh input."""
     if call.usage is None:
         return None
-    under = under_edits(call.usage, gone, left)
+    under = reduce_usage(call.usage, gone, left)
     before, after = charge(call.usage, call), charge(under, call)
     return None if before is None or after is None else after - before
 
 
-def under_edits(usage: Usage, gone: Sequence[int], left: Usage | None = None) -> Usage:
+def reduce_usage(usage: Usage, gone: Sequence[int], left: Usage | None = None) -> Usage:
     """Reduce `usage` by the tokens `gone` of its reads, writes and fresh input.
 
     At most the reads of `left` are read (None: all), and the remaining tokens are paid like most of the unread
@@ -128,18 +128,18 @@ def under_edits(usage: Usage, gone: Sequence[int], left: Usage | None = None) ->
     return replace(under, **{"cache_read": left.cache_read, anew: more})
 
 
-def freed_by(here: PolicyContext, after: Applied) -> dict[int, int]:
+def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
     """Tokens freed under `after` by raw position of `here` (negative: added); inserts count at their position."""
-    found: dict[int, int] = {}
+    freed: dict[int, int] = {}
     for position in {*after.changes, *here.applied.changes}:
         change = after.changes.get(position)
         size = here.tokens(position) if change is None else 0 if change.after is None else here.count(change.after)
-        found[position] = here.size(position) - size
+        freed[position] = here.size(position) - size
     for sign, applied in ((-1, after), (1, here.applied)):
         for one in applied.inserts:
             tokens = sum(here.count(item.block) for item in one.items)
-            found[one.position] = found.get(one.position, 0) + sign * tokens
-    return {position: tokens for position, tokens in sorted(found.items()) if tokens}
+            freed[one.position] = freed.get(one.position, 0) + sign * tokens
+    return {position: tokens for position, tokens in sorted(freed.items()) if tokens}
 
 
 class EditedThread(NamedTuple):
@@ -158,7 +158,7 @@ class EditedThread(NamedTuple):
         than in the first call. None if there is no call, if the edits change nothing, or if thinking would have
         been removed from the first call on: during its turn it must be sent back.
         """
-        freed, calls = freed_by(here, after), self.calls[:until]
+        freed, calls = freed_tokens(here, after), self.calls[:until]
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):
             return None
         nodes = self._nodes(here, freed)
@@ -167,7 +167,7 @@ class EditedThread(NamedTuple):
         # The tag is scaled to reports, in which a counted token may be less than one.
         gone = sum(freed.values())
         scale = max(0.0, (tag.forecast - tag.forecast_under) / gone) if tag is not None and gone else 1.0
-        return edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=left, scale=scale)
+        return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=left, scale=scale)
 
     def _nodes(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
         """Convert `freed` to the nodes of the blocks in the calls: a context under edits has other nodes."""

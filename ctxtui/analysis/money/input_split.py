@@ -9,29 +9,29 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
 
 
-class Sum(NamedTuple):
+class CostSum(NamedTuple):
     """Cost (USD) and tokens of one part."""
 
     usd: float = 0.0
     tokens: int = 0
 
-    def plus(self, usd: float, tokens: int) -> Sum:
+    def plus(self, usd: float, tokens: int) -> CostSum:
         """Return the sum with an amount added."""
-        return Sum(self.usd + usd, self.tokens + tokens)
+        return CostSum(self.usd + usd, self.tokens + tokens)
 
 
-NOTHING: Final = Sum()
+NO_COST: Final = CostSum()
 
 
 class InputSplit(NamedTuple):
     """Cost and tokens of one call's input: carried, rewritten, sent first."""
 
-    carry: Sum
-    rewrite: Sum
-    first: Sum
+    carry: CostSum
+    rewrite: CostSum
+    first: CostSum
 
 
-def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
+def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
     """Split a call's input by the `resent` tokens and those of them that the cache had `lost`.
 
     The parts add up to the input's cost. Reads come first in the context, then writes, then fresh input.
@@ -49,7 +49,7 @@ def split_of(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
     lost = min(lost, unread)
     lost_usd = unread_usd * lost / unread if unread else 0.0
     return InputSplit(
-        Sum(cost.read + unread_usd - lost_usd, read + unread - lost),
-        Sum(lost_usd, lost),
-        Sum(rest_usd - moved_usd, rest - moved),
+        CostSum(cost.read + unread_usd - lost_usd, read + unread - lost),
+        CostSum(lost_usd, lost),
+        CostSum(rest_usd - moved_usd, rest - moved),
     )

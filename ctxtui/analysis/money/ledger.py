@@ -21,11 +21,11 @@ from ctxtui.pricing.price import Cost
 
 _THINKING = INDEX["thinking"]
 _WIDTH: Final = len(CATEGORIES) + 2
-_CHUNK = 64
+_CALLS_PER_CHUNK = 64
 """Calls per chunk: the minimum cached depth of a chunk is stored, so that a block's cost takes few steps."""
 
 
-class Charged(Struct, frozen=True):
+class CallRates(Struct, frozen=True):
     """Rates of a call for one counted token, in USD.
 
     The first of `rates` applies to blocks down to depth `read` of its context, the second down to depth `write`,
@@ -42,7 +42,7 @@ class Charged(Struct, frozen=True):
         return self.rates[(depth > self.read) + (depth > self.write)]
 
 
-_FREE = Charged(0, 0, (0.0, 0.0, 0.0), 0.0)
+_NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 
 
 class CostLedger:
@@ -58,7 +58,7 @@ class CostLedger:
         """Version of the weights that costs were shared out by."""
         self.stays = stays
         self._reads, self._writes = array("i"), array("i")
-        """The members of `Charged`, a column for each (of the rates one for all three)."""
+        """The members of `CallRates`, a column for each (of the rates one for all three)."""
         self._rates, self._answers = array("d"), array("d")
         self._sums = array("d", [0.0])
         self._least: list[int] = []
@@ -94,7 +94,7 @@ class CostLedger:
         charged, parts = self._charge(call, cost)
         self._turns.append(tree[call.sent_head].turn)
         self._sums.append(self._sums[-1] + charged.rates[0])
-        if index % _CHUNK == 0:
+        if index % _CALLS_PER_CHUNK == 0:
             self._least.append(charged.read)
         self._least[-1] = min(self._least[-1], charged.read)
         self._by_category.extend(map(add, self._by_category[-_WIDTH:], parts))
@@ -105,32 +105,32 @@ class CostLedger:
         self._answers.append(charged.answer)
         self.changes += 1
 
-    def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
+    def _charge(self, call: Call, cost: Cost | None) -> tuple[CallRates, tuple[float, ...]]:
         usage, running = call.usage, self._running
         missing = unrecorded_tokens(self._book, call)
         total = missing + running.read_tokens(call.sent_head, call.sent_head)
         if usage is None or not usage.input or not total:
-            return _FREE, (0.0,) * _WIDTH
+            return _NO_RATES, (0.0,) * _WIDTH
         scale = total / usage.input
         ends = [usage.cache_read * scale, (usage.cache_read + usage.cache_write) * scale, float(total)]
         # The end of an earlier call's cached part is taken from that call, not from the counts.
         _, node = self._cached.get(usage.cache_read, (0, ROOT))
-        known = node != ROOT and self._book.session.tree.holds(call.sent_head, node)
-        told = missing + running.read_tokens(call.sent_head, node) if known else 0
-        if known and 0.5 < (ends[1] - told) / (ends[1] - ends[0] or 1) < 2:
+        has_end = node != ROOT and self._book.session.tree.holds(call.sent_head, node)
+        end_token = missing + running.read_tokens(call.sent_head, node) if has_end else 0
+        if has_end and 0.5 < (ends[1] - end_token) / (ends[1] - ends[0] or 1) < 2:
             # Otherwise most of its writes are unrecorded, and must not be charged to the few recorded blocks.
-            ends[0] = told
+            ends[0] = end_token
         read, write = (self._blocks_until(call.sent_head, end - missing) for end in ends[:2])
-        read = self._book.session.tree[node].depth if known else read
+        read = self._book.session.tree[node].depth if has_end else read
         write = max(read, write) if usage.cache_write else read
         if write:
             self._cached[usage.cache_read + usage.cache_write] = self.done, self._path[write - 1]
         if cost is None:
-            return Charged(read, write, (0.0, 0.0, 0.0), 0.0), (0.0,) * _WIDTH
+            return CallRates(read, write, (0.0, 0.0, 0.0), 0.0), (0.0,) * _WIDTH
         counts = (ends[0], ends[1] - ends[0], ends[2] - ends[1])
         rates = [usd / n if n else 0.0 for usd, n in zip((cost.read, cost.write, cost.fresh), counts, strict=True)]
         answer = cost.output / call.output if call.output else 0.0
-        charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
+        charged = CallRates(read, write, (rates[0], rates[1], rates[2]), answer)
         front = missing - reattached_tokens(self._book, call)
         return charged, self._categories(call.sent_head, charged, (front, missing), ends)
 
@@ -140,7 +140,7 @@ class CostLedger:
         return bisect_right(self._path, 2 * token, key=lambda node: read(node) + read(tree[node].parent))
 
     def _categories(
-        self, head: int, charged: Charged, lacks: tuple[int, int], ends: Sequence[float]
+        self, head: int, charged: CallRates, lacks: tuple[int, int], ends: Sequence[float]
     ) -> tuple[float, ...]:
         """USD by category, then of unrecorded and re-attached input.
 
@@ -180,10 +180,10 @@ class CostLedger:
         del self._answers[calls:]
         del self._reads[calls:], self._writes[calls:], self._rates[3 * calls :]
         del self._turns[calls:], self._sums[calls + 1 :], self._by_category[_WIDTH * (calls + 1) :]
-        del self._least[-(-calls // _CHUNK) :]
+        del self._least[-(-calls // _CALLS_PER_CHUNK) :]
         self._cached = {tokens: one for tokens, one in self._cached.items() if one[0] < calls}
-        if calls % _CHUNK:
-            self._least[-1] = min(self._reads[calls - calls % _CHUNK :])
+        if calls % _CALLS_PER_CHUNK:
+            self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
         """USD by category index over the first `calls` calls (at most `done`), then of unrecorded and re-attached
@@ -237,17 +237,17 @@ class CostLedger:
             if stop > since
         )
 
-    def charged(self, index: int) -> Charged:
+    def charged(self, index: int) -> CallRates:
         """Rates of call `index` (from 0, below `done`) for one counted token."""
         first, second, third = self._rates[3 * index : 3 * index + 3]
-        return Charged(self._reads[index], self._writes[index], (first, second, third), self._answers[index])
+        return CallRates(self._reads[index], self._writes[index], (first, second, third), self._answers[index])
 
     def carried(self, depth: int, first: int, last: int) -> float:
         """Sum of the rates of calls `first` to `last` - 1 for one token at `depth`."""
         total, at = 0.0, first
         while at < last:
-            chunk = at // _CHUNK
-            end = min(last, (chunk + 1) * _CHUNK)
+            chunk = at // _CALLS_PER_CHUNK
+            end = min(last, (chunk + 1) * _CALLS_PER_CHUNK)
             if self._least[chunk] >= depth:
                 total += self._sums[end] - self._sums[at]
             else:

@@ -101,11 +101,11 @@ _WORDS: Final = {
     "min_read_per_write": "cache read / written",
     "max_seconds": "longest call, seconds",
 }
-_OF_THE_DAY: Final = frozenset({"max_seconds"})
+_NOT_COMPARED: Final = frozenset({"max_seconds"})
 """Limits that are never compared with an earlier recording: the duration of a call does not depend on the agent."""
 
 
-def figures_of(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
+def session_figures(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
     """Figures of a session with its `bill`.
 
     `largest` is its largest context in tokens, reported or counted, `most` an upper bound of its cost in USD.
@@ -144,40 +144,40 @@ def longest_block(session: Session) -> int:
             # A block's text is never longer than its JSON.
             if block.kind != HEADER and block.digest not in digests and len(block.body) > most:
                 digests.add(block.digest)
-                got = read(block)
-                most = max(most, len(got.text), len(got.arguments))
+                content = read(block)
+                most = max(most, len(content.text), len(content.arguments))
             node = tree[node].parent
     return most
 
 
-def verdicts(found: Figures, limits: Limits) -> list[LimitVerdict]:
+def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
     """Compare each limit that is set with its figure; a hit rate passes for a single call, which could not hit."""
     out = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)
         if allowed is None:
             continue
-        figure = getattr(found, _FIGURE[name])
-        alone = name == "min_cache_read" and figure is None and found.calls == 1
-        passed = True if alone else _within(name, found, allowed)
-        out.append(LimitVerdict(name, allowed, figure, passed, _told(name, found, allowed, passed)))
+        figure = getattr(figures, _FIGURE[name])
+        alone = name == "min_cache_read" and figure is None and figures.calls == 1
+        passed = True if alone else _is_within(name, figures, allowed)
+        out.append(LimitVerdict(name, allowed, figure, passed, _verdict_text(name, figures, allowed, passed)))
     return out
 
 
-def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
+def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[LimitVerdict]:
     """Compare each figure with that of an earlier recording: worse by more than `tolerance` fails.
 
-    `baseline` holds figures by name, as from `as_fields`; missing ones are not compared.
+    `baseline` holds figures by name, as from `figures_as_fields`; missing ones are not compared.
     """
     out = []
     for name, key in _FIGURE.items():
-        before, now = baseline.get(key), getattr(found, key)
-        if name in _OF_THE_DAY or not isinstance(before, int | float) or isinstance(before, bool):
+        before, now = baseline.get(key), getattr(figures, key)
+        if name in _NOT_COMPARED or not isinstance(before, int | float) or isinstance(before, bool):
             continue
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
-        passed = _within(name, found, allowed)
-        told = _told(name, found, allowed, passed) + f"; baseline {_shown(name, before)}"
-        out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, told))
+        passed = _is_within(name, figures, allowed)
+        text = _verdict_text(name, figures, allowed, passed) + f"; baseline {_format_value(name, before)}"
+        out.append(LimitVerdict(f"baseline {key}", allowed, now, passed, text))
     return out
 
 
@@ -187,11 +187,11 @@ def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
     return False if False in every else None if None in every else True
 
 
-def _within(limit: str, found: Figures, allowed: float) -> bool | None:
+def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
     """Whether the figure is within its limit; None if undecided."""
-    figure: float | None = getattr(found, _FIGURE[limit])
+    figure: float | None = getattr(figures, _FIGURE[limit])
     if figure is None and limit == "max_cost":
-        least, most = found.cost_usd_at_least, found.cost_usd_at_most
+        least, most = figures.cost_usd_at_least, figures.cost_usd_at_most
         return (
             False if least is not None and least > allowed else True if most is not None and most <= allowed else None
         )
@@ -203,16 +203,18 @@ def _within(limit: str, found: Figures, allowed: float) -> bool | None:
 _ENDING: Final = {True: "", False: " allowed", None: ": cannot be told"}
 
 
-def _told(limit: str, found: Figures, allowed: float, passed: bool | None) -> str:
-    figure = getattr(found, _FIGURE[limit])
-    bounds = (("≥ ", found.cost_usd_at_least), ("≤ ", found.cost_usd_at_most)) if limit == "max_cost" else ()
-    known = [f"{sign}{_shown(limit, bound)}" for sign, bound in bounds if bound is not None and figure is None]
+def _verdict_text(limit: str, figures: Figures, allowed: float, passed: bool | None) -> str:
+    figure = getattr(figures, _FIGURE[limit])
+    bounds = (("≥ ", figures.cost_usd_at_least), ("≤ ", figures.cost_usd_at_most)) if limit == "max_cost" else ()
+    bounds_known = [
+        f"{sign}{_format_value(limit, bound)}" for sign, bound in bounds if bound is not None and figure is None
+    ]
     than = "at least" if limit.startswith("min") else "at most"
-    said = " and ".join(known) or _shown(limit, figure)
-    return f"{_WORDS[limit]}: {said}, {than} {_shown(limit, allowed)}{_ENDING[passed]}"
+    value = " and ".join(bounds_known) or _format_value(limit, figure)
+    return f"{_WORDS[limit]}: {value}, {than} {_format_value(limit, allowed)}{_ENDING[passed]}"
 
 
-def _shown(limit: str, value: float | None) -> str:
+def _format_value(limit: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     if limit == "min_cache_read":
@@ -222,6 +224,6 @@ def _shown(limit: str, value: float | None) -> str:
     return f"{value:,.1f}" if limit in ("min_read_per_write", "max_seconds") else f"{value:,.0f}"
 
 
-def as_fields(found: Figures) -> dict[str, Any]:
+def figures_as_fields(figures: Figures) -> dict[str, Any]:
     """The figures by name, for a baseline."""
-    return dict(to_builtins(found))
+    return dict(to_builtins(figures))

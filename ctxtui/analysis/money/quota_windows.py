@@ -15,7 +15,7 @@ FIVE_HOURS: Final = 5 * HOUR
 WEEK: Final = 7 * 24 * HOUR
 
 
-class Used(NamedTuple):
+class CallUse(NamedTuple):
     """Usage of one call: its start (Unix seconds), tokens in and out, USD (None: no price is known)."""
 
     started: int
@@ -56,24 +56,24 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
         return self.start <= at < self.end
 
 
-def five_hours(calls: Iterable[Used]) -> list[QuotaWindow]:
+def five_hour_windows(calls: Iterable[CallUse]) -> list[QuotaWindow]:
     """Windows of five hours, oldest first.
 
     One begins with the full hour of the first call outside a window, like the providers' own counters; calls
     without a recorded time (0) are in none.
     """
-    found: list[tuple[int, list[Used]]] = []
+    windows: list[tuple[int, list[CallUse]]] = []
     end = 0
     for call in sorted((one for one in calls if one.started), key=attrgetter("started")):
-        if not found or call.started >= end:
+        if not windows or call.started >= end:
             start = call.started - call.started % HOUR
-            found.append((start, []))
+            windows.append((start, []))
             end = start + FIVE_HOURS
-        found[-1][1].append(call)
-    return [_window(start, FIVE_HOURS, own) for start, own in found]
+        windows[-1][1].append(call)
+    return [_window(start, FIVE_HOURS, own) for start, own in windows]
 
 
-def last_week(calls: Iterable[Used], at: float) -> QuotaWindow:
+def last_week(calls: Iterable[CallUse], at: float) -> QuotaWindow:
     """The seven days before `at` (Unix seconds)."""
     start = int(at) - WEEK
     return _window(start, WEEK, [call for call in calls if start < call.started <= at])
@@ -88,14 +88,14 @@ class ReportedWindow(NamedTuple):
     ours: QuotaWindow
 
 
-def reported_window(report: QuotaReport, calls: Iterable[Used]) -> ReportedWindow:
+def reported_window(report: QuotaReport, calls: Iterable[CallUse]) -> ReportedWindow:
     """Pair a report with our own sum over `calls`, those that its quota is about."""
     until = report.at or report.resets
     own = [call for call in calls if report.begins <= call.started <= until]
     return ReportedWindow(report, _window(report.begins, 60 * report.minutes, own))
 
 
-def _window(start: int, seconds: int, calls: list[Used]) -> QuotaWindow:
+def _window(start: int, seconds: int, calls: list[CallUse]) -> QuotaWindow:
     priced = [call.usd for call in calls if call.usd is not None]
     return QuotaWindow(
         start=start,

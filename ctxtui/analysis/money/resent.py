@@ -15,7 +15,7 @@ from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 
-LIKE: Final = 0.5
+MIN_OVERLAP: Final = 0.5
 """The share of words from which on a block counts as an earlier one that was changed."""
 
 
@@ -38,7 +38,7 @@ class Resent(Struct, frozen=True):
         return self.kept + self.moved
 
 
-class Sending:
+class ResentTracker:
     """Contexts of one thread, call by call.
 
     Sizes are scaled to reports: if a context extends the previous one, its resent tokens are that call's own
@@ -114,7 +114,7 @@ class Sending:
         found = float(sum(map(running.block_tokens, again)))
         for old, new in match_versions(tree, tree, olds, news):
             share = word_overlap(diff_text(tree[olds[old]]), diff_text(tree[news[new]]))
-            found += running.block_tokens(news[new]) * share if share >= LIKE else 0.0
+            found += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
         return found
 
     def _missing(self, call: Call) -> int:

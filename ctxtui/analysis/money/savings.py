@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.cache.miss import TTL, CacheMiss
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.edited_calls import CallCharge, edited_calls
+from ctxtui.analysis.money.edited_calls import CallCharge, charge_edited_calls
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -29,7 +29,7 @@ FIVE_MINUTES: Final = 300.0
 ONE_HOUR: Final = 3600.0
 
 
-def cures(
+def find_cures(
     threads: Sequence[ThreadCosts],
     rewrites: Sequence[CacheMiss],
     rates: RatesOf,
@@ -38,14 +38,18 @@ def cures(
     charge: CallCharge,
 ) -> list[Cure]:
     """Every cure that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
-    found: list[Cure | None] = []
+    found_cures: list[Cure | None] = []
     for thread in threads:
-        found += [cleared(thread, rates), hours(thread, rewrites, rates), minutes(thread, rates)]
-        found += [unused_tools(thread, names, charge), cached(thread, rates, minimum)]
-    return sorted((cure for cure in found if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
+        found_cures += [
+            clear_results(thread, rates),
+            hour_entries(thread, rewrites, rates),
+            five_minute_entries(thread, rates),
+        ]
+        found_cures += [unused_tools(thread, names, charge), enable_caching(thread, rates, minimum)]
+    return sorted((cure for cure in found_cures if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
 
 
-def hours(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
+def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
     """Entries that live an hour instead of five minutes: saves rewrites after pauses of up to an hour.
 
     Every other write costs more.
@@ -66,7 +70,7 @@ def hours(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) ->
     return Cure(kind=HOUR, saves=saves, thread=thread.thread, call=0, count=count, tokens=tokens) if count else None
 
 
-def minutes(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     """Entries that live five minutes instead of an hour: every write is cheaper.
 
     Reads after a pause of more than five minutes become writes.
@@ -102,7 +106,7 @@ def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Cure | None:
     """Cure that makes the blocks of `freed` that much smaller from the start; None if it saves nothing."""
-    usd = edited_calls(thread.ledger, thread.calls, freed, charge).usd
+    usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
     tokens = sum(freed.values())
@@ -116,7 +120,7 @@ def _pause(before: Call | None, call: Call) -> float | None:
     return call.started - before.started
 
 
-def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
+def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Cure | None:
     """Switch caching on where the provider caches only on request and none was made.
 
     Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest.
@@ -141,18 +145,18 @@ def cached(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -
 
 
 _RESULT: Final = INDEX["tool_result"]
-KEPT: Final = 3
+KEPT_RESULTS: Final = 3
 """Number of newest results that are never cleared: the provider's own default for clearing (facts §3)."""
-LEAST: Final = 200
+MIN_TOKENS: Final = 200
 """Minimum tokens of a result worth clearing."""
-PLACEHOLDER: Final = 10
+PLACEHOLDER_TOKENS: Final = 10
 """Tokens of the placeholder of a cleared result."""
-_MOST_RESULTS: Final = 200
-_MOST_CALLS: Final = 200
+_MAX_RESULTS: Final = 200
+_MAX_CALLS: Final = 200
 """Numbers of heaviest results, and of evenly spread calls, in the search for the best clearing."""
 
 
-def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
+def clear_results(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
     """Best moment and depth to clear old tool results once.
 
     Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them.
@@ -170,14 +174,14 @@ def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 def _results(thread: ThreadCosts) -> list[int]:
     """First nodes of the results worth clearing; the largest carry if there are many."""
     tree, own = thread.tree, thread.running.block_tokens
-    large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= LEAST]
-    if len(large) > _MOST_RESULTS:
+    large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
+    if len(large) > _MAX_RESULTS:
         large.sort(key=lambda node: -own(node) * thread.stays.count(node, len(thread.calls)))
-    return large[:_MOST_RESULTS]
+    return large[:_MAX_RESULTS]
 
 
 def _moments(calls: int, done: int) -> Iterable[int]:
-    return range(1, min(calls, done), max(1, -(-calls // _MOST_CALLS)))
+    return range(1, min(calls, done), max(1, -(-calls // _MAX_CALLS)))
 
 
 def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int]) -> Iterator[Cure]:
@@ -189,14 +193,14 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
     scale = call.usage.input / whole if call.usage is not None and whole else 1.0
     # End of the cached prefix, in counted tokens.
     end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
-    dearer = max(0.0, written_rate(call, by) - by.read) * scale
+    dearer = max(0.0, unread_rate(call, by) - by.read) * scale
     saved, gone, gone_read, count = 0.0, 0, 0, 0
     before = [node for node in results if (thread.stays.first(node) or 0) < index]
-    standing = {there: node for node in before if (there := thread.stays.standing(node, index)) is not None}
-    for there in _deepest(thread, standing.keys() - newest):
-        node = standing[there]
+    present = {there: node for node in before if (there := thread.stays.standing(node, index)) is not None}
+    for there in _deepest_first(thread, present.keys() - newest):
+        node = present[there]
         own = running.block_tokens(node)
-        saved += thread.input_usd(node, index) * (own - PLACEHOLDER) / own
+        saved += thread.input_usd(node, index) * (own - PLACEHOLDER_TOKENS) / own
         gone, count = gone + own, count + 1
         gone_read += own if tree[there].depth <= charged.read else 0
         behind = max(0.0, end - running.read_tokens(head, tree[there].parent) - gone_read)
@@ -205,7 +209,7 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
         )
 
 
-def _deepest(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
+def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
     return sorted(nodes, key=lambda there: -thread.tree[there].depth)
 
 
@@ -213,21 +217,21 @@ def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
     """Nodes of the results that `cure` clears, in the context of its call."""
     index = cure.call - 1
     before = [node for node in _results(thread) if (thread.stays.first(node) or 0) < index]
-    standing = {there for node in before if (there := thread.stays.standing(node, index)) is not None}
-    return _deepest(thread, standing - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
+    present = {there for node in before if (there := thread.stays.standing(node, index)) is not None}
+    return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
-    """The last `KEPT` results of a context."""
-    found: set[int] = set()
-    while head and len(found) < KEPT:
+    """The last `KEPT_RESULTS` results of a context."""
+    newest: set[int] = set()
+    while head and len(newest) < KEPT_RESULTS:
         if thread.tree[head].category == _RESULT and thread.tree[head].block.kind != HEADER:
-            found.add(head)
+            newest.add(head)
         head = thread.tree[head].parent
-    return found
+    return newest
 
 
-def written_rate(call: Call, by: Rates) -> float:
+def unread_rate(call: Call, by: Rates) -> float:
     """USD for one unread token at this call: written like the client's writes, or at full price."""
     usage = call.usage
     if usage is None or not usage.cache_write:
@@ -263,18 +267,18 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 """Kinds of edits that can be made when a block is added, so that they cause no rewrite."""
 
 
-def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: CallCharge) -> Cure | None:
+def policy_cure(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Cure | None:
     """Saving of a single policy on the blocks of `context`, if each had been edited when it was added.
 
     None for two policies, and for edits of blocks already present.
     """
-    if len(found.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in found.edits):
+    if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None
     freed = {}
-    for position, less in found.saved.items():
+    for position, less in remedy.saved.items():
         # A block may have fewer tokens by the thread's weights than by the request's; never free more than it has.
         own = thread.running.block_tokens(context.nodes[position])
         if own:
             freed[context.nodes[position]] = min(less, own)
-    names = (found.names[0], found.risk.description)
+    names = (remedy.names[0], remedy.risk.description)
     return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

@@ -52,7 +52,7 @@ class SpendingRow(NamedTuple):
         )
 
 
-def summed(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
+def sum_rows(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
     """Add all rows into one."""
     total = SpendingRow(name)
     for row in rows:
@@ -60,22 +60,22 @@ def summed(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
     return total
 
 
-def merged(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
+def merge_rows(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
     """Add up rows of one name, most expensive first."""
-    found: dict[str, SpendingRow] = {}
+    by_name: dict[str, SpendingRow] = {}
     for row in rows:
-        found[row.name] = found.get(row.name, SpendingRow(row.name)).plus(*row[1:])
-    return sorted(found.values(), key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
+        by_name[row.name] = by_name.get(row.name, SpendingRow(row.name)).plus(*row[1:])
+    return sorted(by_name.values(), key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
 
 
-def by_call(
+def rows_by_call(
     calls: Iterable[Call], costs: Mapping[str, Cost | None], name: Callable[[Call], str] = lambda call: ""
 ) -> list[SpendingRow]:
     """Rows of calls by name (their model, thread, day ...), most expensive first."""
-    return merged(row_of(call, costs.get(call.id), name(call)) for call in calls)
+    return merge_rows(call_row(call, costs.get(call.id), name(call)) for call in calls)
 
 
-def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
+def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
         free = 0.0 if call.stop_reason == COUNTED else None
@@ -86,7 +86,7 @@ def row_of(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     )
 
 
-def by_category(
+def rows_by_category(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own: frozenset[str] | None = None
 ) -> list[SpendingRow]:
     """Input cost of each category of block; then re-attached and unrecorded input, output, and costs without a
@@ -100,15 +100,15 @@ def by_category(
         rows += [SpendingRow(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
         rows += [SpendingRow(ATTACHED, sums[-1])] if sums[-1] else []
         rows += _rest(thread, costs, own, sum(sums[: len(CATEGORIES)]) + sums[-1], NOT_RECORDED)
-    return merged(rows)
+    return merge_rows(rows)
 
 
-def by_tool(
+def rows_by_tool(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], names: Names, own: frozenset[str] | None = None
 ) -> list[SpendingRow]:
     """Input cost of each tool's definition, calls and results; then everything else of the context.
 
-    `own` as for `by_category`.
+    `own` as for `rows_by_category`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -118,17 +118,17 @@ def by_tool(
                 spent += usd
                 rows.append(SpendingRow(names.label(tree[node]), usd))
         rows += _rest(thread, costs, own, spent, CONVERSATION)
-    return merged(rows)
+    return merge_rows(rows)
 
 
 def _rest(
     thread: ThreadCosts, costs: Mapping[str, Cost | None], own: frozenset[str] | None, spent: float, name: str
 ) -> list[SpendingRow]:
     """Remaining cost of a thread after `spent` of its input is shared out; `name` gets the rest of the input."""
-    known = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
-    listed = [cost for _, cost in known if cost is not None]
+    priced = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
+    listed = [cost for _, cost in priced if cost is not None]
     input_ = sum(cost.usd - cost.output - cost.other for cost in listed)
-    recorded = [usd for call, cost in known if cost is None and (usd := known_usd(call, None)) is not None]
+    recorded = [usd for call, cost in priced if cost is None and (usd := known_usd(call, None)) is not None]
     rows = [
         SpendingRow(name, input_ - spent),
         SpendingRow(OUTPUT, sum(cost.output for cost in listed)),

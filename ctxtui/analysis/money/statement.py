@@ -7,12 +7,12 @@ from msgspec import Struct, field
 from ctxtui.analysis.latency import Latency, latencies
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.analysis.money.savings import Cure
-from ctxtui.analysis.money.spending import SpendingRow, merged
+from ctxtui.analysis.money.spending import SpendingRow, merge_rows
 from ctxtui.core.call import Call
 from ctxtui.curation.price.advice import Advice
 
 
-class Dear(Struct, frozen=True, kw_only=True):
+class StatementBlock(Struct, frozen=True, kw_only=True):
     """A block that was expensive to carry: its `category`, its tool's or first words (`label`), and its subject
     (`about`).
 
@@ -38,7 +38,7 @@ class Statement(Struct, kw_only=True):
     """
 
     bill: Bill = field(default_factory=Bill)
-    heaviest: list[Dear] = field(default_factory=list)
+    heaviest: list[StatementBlock] = field(default_factory=list)
     cures: list[Cure] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
@@ -65,7 +65,7 @@ class Statement(Struct, kw_only=True):
         self.ahead = [*self.ahead, *other.ahead]
         self.subscription = other.subscription and (self.subscription or not self.sessions)
         self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
-        self.tools = merged([*self.tools, *other.tools])
-        self.categories = merged([*self.categories, *other.categories])
+        self.tools = merge_rows([*self.tools, *other.tools])
+        self.categories = merge_rows([*self.categories, *other.categories])
         self.calls += other.calls
         self.sessions += other.sessions

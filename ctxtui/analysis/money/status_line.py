@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from ctxtui.core.usage import Usage
 
-LAST: Final = 20
+MAX_ANSWERS: Final = 20
 """Number of calls whose answers give the typical one, as in `analysis.cache.next_call`."""
-NEAR: Final = 0.9
+NEAR_SHARE: Final = 0.9
 """Share of the usable window from which on a warning is shown."""
-SOON: Final = 60.0
+SOON_SECONDS: Final = 60.0
 """Seconds before the cache expires from which on a warning gives the tokens to be rewritten."""
-QUOTA: Final = 90.0
+QUOTA_PERCENT: Final = 90.0
 """Percent of a subscription's window from which on a warning is shown."""
-RECENT: Final = 120.0
+RECENT_SECONDS: Final = 120.0
 """Seconds for which a miss is shown."""
 
 
@@ -66,21 +66,21 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
         """
         if self.last is None:
             return None
-        known, new = self.last.input, self.last.output
-        answer = round(median(self.answers[-LAST:])) if self.answers else new
+        context, new = self.last.input, self.last.output
+        answer = round(median(self.answers[-MAX_ANSWERS:])) if self.answers else new
         if not self.cached:
-            return Usage(fresh=known + new, output=answer)
+            return Usage(fresh=context + new, output=answer)
         cold = cold or self.left == 0
-        written = known + new if cold else new
+        written = context + new if cold else new
         return Usage(
-            cache_read=0 if cold else known,
+            cache_read=0 if cold else context,
             write_1h=written if self.long else 0,
             write_5m=0 if self.long else written,
             output=answer,
         )
 
 
-class Warned(Struct, frozen=True):
+class StatusWarning(Struct, frozen=True):
     """A warning: its `kind`, tokens or percent, USD (None: unknown), seconds, and related text."""
 
     kind: str
@@ -93,22 +93,22 @@ class Warned(Struct, frozen=True):
 OVER, QUOTA_NEAR, MISS, COLD, ENDING, NEARLY = "over", "quota", "miss", "cold", "ending", "nearly"
 
 
-def warned(status: ClientStatus, cold_usd: float | None) -> Warned | None:
+def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning | None:
     """The most important warning; None if there is none. `cold_usd` is the next call's cost if nothing can be read."""
     context, left = status.context, status.left
     if context is None:
         return None
     if status.usable and context > status.usable:
-        return Warned(OVER, context - status.usable)
-    if status.quota is not None and status.quota >= QUOTA:
+        return StatusWarning(OVER, context - status.usable)
+    if status.quota is not None and status.quota >= QUOTA_PERCENT:
         seconds = max(0.0, status.resets - status.at) if status.resets is not None else 0.0
-        return Warned(QUOTA_NEAR, status.quota, seconds=seconds)
-    if status.missed is not None and status.at - status.missed < RECENT and status.again:
-        return Warned(MISS, status.again, words=status.cause)
+        return StatusWarning(QUOTA_NEAR, status.quota, seconds=seconds)
+    if status.missed is not None and status.at - status.missed < RECENT_SECONDS and status.again:
+        return StatusWarning(MISS, status.again, words=status.cause)
     if left == 0:
-        return Warned(COLD, context, cold_usd)
-    if left is not None and left < SOON:
-        return Warned(ENDING, context, cold_usd, left)
-    if status.usable and context >= NEAR * status.usable:
-        return Warned(NEARLY, status.usable - context)
+        return StatusWarning(COLD, context, cold_usd)
+    if left is not None and left < SOON_SECONDS:
+        return StatusWarning(ENDING, context, cold_usd, left)
+    if status.usable and context >= NEAR_SHARE * status.usable:
+        return StatusWarning(NEARLY, status.usable - context)
     return None

@@ -108,7 +108,7 @@ class _Reading:
                 mcp=server in self._mcp,
                 tokens=one.tokens,
                 state=one.state,
-                carried=_stretches(one.carried),
+                carried=_group_stretches(one.carried),
                 called=tuple(sorted(one.called)),
                 results=one.results,
                 schema_usd=one.schema_usd,
@@ -135,14 +135,16 @@ class _Reading:
                     found[name] = min(first, found.get(name, first))
         return found
 
-    def _define(self, thread: ThreadCosts, node: int, found: dict[str, int]) -> None:
+    def _define(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
         usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
         stood = [
             index for start, stop, _ in thread.stays.stretches(node, len(thread.calls)) for index in range(start, stop)
         ]
         for one in read_definitions(self._tree[node].block):
             tool = self._tool(one.server, one.name)
-            since = min((found[name] for name in tool_spellings(one.server, one.name) if name in found), default=None)
+            since = min(
+                (searched[name] for name in tool_spellings(one.server, one.name) if name in searched), default=None
+            )
             carried = stood if not one.deferred else [n for n in stood if since is not None and n >= since]
             tool.loaded |= not one.deferred
             tool.found |= one.deferred and bool(carried)
@@ -178,8 +180,10 @@ class _Reading:
         here = self._tree[node]
         if here.category == _CALL:
             return called_tool(here.block)
-        asked = self._names.call_of_result(here)
-        return called_tool(self._tree[asked].block) if asked is not None else split_name(self._names.label(here))
+        call_node = self._names.call_of_result(here)
+        return (
+            called_tool(self._tree[call_node].block) if call_node is not None else split_name(self._names.label(here))
+        )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
         """Whether no other thread had the block: some begin with a copy of another's history."""
@@ -198,12 +202,12 @@ class _Reading:
                 self._tool(server, name).called.append(self._number(thread, index))
 
 
-def _stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
+def _group_stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
     """Group numbers into stretches (first, end)."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for number in sorted(numbers):
-        if found and found[-1][1] == number:
-            found[-1] = (found[-1][0], number + 1)
+        if stretches and stretches[-1][1] == number:
+            stretches[-1] = (stretches[-1][0], number + 1)
         else:
-            found.append((number, number + 1))
-    return tuple(found)
+            stretches.append((number, number + 1))
+    return tuple(stretches)

@@ -11,17 +11,17 @@ from ctxtui.analysis.content.tools import DEFERRED, FOUND, UNKNOWN
 from ctxtui.analysis.money.tool_costs import ToolCosts
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
-FEW: Final = 10
+MIN_CALLS: Final = 10
 """Minimum number of calls that carried a definition before it is judged."""
-SESSIONS: Final = 3
+MIN_SESSIONS: Final = 3
 """Number of sessions without a single call after which a tool should be dropped, not only deferred."""
-SELDOM: Final = 0.25
+MAX_SELDOM_SHARE: Final = 0.25
 """Share of sessions below which a tool is used so seldom that it can be deferred."""
-RARE: Final = 100
+MIN_RARE_RATIO: Final = 100
 """Ratio of calls that carried a definition to calls of the tool from which on it can be deferred."""
 
 
-class ToolSeen(Struct, frozen=True, kw_only=True):
+class SessionTool(Struct, frozen=True, kw_only=True):
     """A tool in one session, as far as its calls are counted.
 
     `carried` and `called` count its calls, the last one at `last` (Unix seconds, 0: never or not recorded),
@@ -89,15 +89,15 @@ class LedgerServer(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def ledger(seen: Iterable[ToolSeen]) -> list[LedgerServer]:
+def build_ledger(seen: Iterable[SessionTool]) -> list[LedgerServer]:
     """Servers by cost of their definitions, then by number of calls."""
-    by_tool: dict[tuple[str, str], list[ToolSeen]] = {}
+    by_tool: dict[tuple[str, str], list[SessionTool]] = {}
     for one in seen:
         by_tool.setdefault((one.costs.server, one.costs.name), []).append(one)
     by_server: dict[str, list[LedgerTool]] = {}
-    mcp = {server for (server, _), found in by_tool.items() if any(one.costs.mcp for one in found)}
-    for (server, name), found in by_tool.items():
-        by_server.setdefault(server, []).append(_tool(server, name, found))
+    mcp = {server for (server, _), rows in by_tool.items() if any(one.costs.mcp for one in rows)}
+    for (server, name), rows in by_tool.items():
+        by_server.setdefault(server, []).append(_tool(server, name, rows))
     servers = [_server(name, tools, mcp=name in mcp) for name, tools in by_server.items()]
     return sorted(servers, key=_weight)
 
@@ -106,41 +106,41 @@ def _weight(row: LedgerTool | LedgerServer) -> tuple[float, int, int, str]:
     return -(row.schema_usd or 0.0), -(row.tokens or 0), -row.called, row.name
 
 
-def _tool(server: str, name: str, seen: list[ToolSeen]) -> LedgerTool:
-    known = [one for one in seen if one.costs.state != UNKNOWN]
-    defined = [one for one in known if one.costs.tokens is not None]
-    newest = max(known, key=lambda one: one.at, default=None)
+def _tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
+    recorded = [one for one in rows if one.costs.state != UNKNOWN]
+    defined = [one for one in recorded if one.costs.tokens is not None]
+    newest = max(recorded, key=lambda one: one.at, default=None)
     figured = max(defined, key=lambda one: one.at, default=None)
-    called, carried = sum(one.called for one in seen), sum(one.carried for one in known)
-    used_in = sum(one.called > 0 for one in seen)
+    called, carried = sum(one.called for one in rows), sum(one.carried for one in recorded)
+    used_in = sum(one.called > 0 for one in rows)
     state = newest.costs.state if newest else UNKNOWN
-    verdict, reason = judged(state, len(seen), used_in, carried, called)
+    verdict, reason = judge_tool(state, len(rows), used_in, carried, called)
     return LedgerTool(
         server=server,
         name=name,
         tokens=figured.costs.tokens if figured else None,
         state=state,
-        sessions=len(seen),
+        sessions=len(rows),
         used_in=used_in,
-        unrecorded=len(seen) - len(known),
-        carried=carried if known else None,
-        unpriced=sum(one.unpriced for one in known),
+        unrecorded=len(rows) - len(recorded),
+        carried=carried if recorded else None,
+        unpriced=sum(one.unpriced for one in recorded),
         called=called,
-        results=round(sum(_part(one) * one.costs.results for one in seen)),
-        schema_usd=sum(one.share * one.costs.schema_usd for one in known) if known else None,
-        use_usd=sum(one.share * one.costs.use_usd for one in seen),
-        last_used=max(one.last for one in seen),
+        results=round(sum(_counted_share(one) * one.costs.results for one in rows)),
+        schema_usd=sum(one.share * one.costs.schema_usd for one in recorded) if recorded else None,
+        use_usd=sum(one.share * one.costs.use_usd for one in rows),
+        last_used=max(one.last for one in rows),
         verdict=verdict,
         reason=reason,
     )
 
 
-def _part(one: ToolSeen) -> float:
+def _counted_share(tool: SessionTool) -> float:
     """Share of a tool's calls in a session that is counted."""
-    return one.called / len(one.costs.called) if one.costs.called else one.share
+    return tool.called / len(tool.costs.called) if tool.costs.called else tool.share
 
 
-def judged(state: str, sessions: int, used_in: int, carried: int, called: int) -> tuple[str, str]:
+def judge_tool(state: str, sessions: int, used_in: int, carried: int, called: int) -> tuple[str, str]:
     """Judge a tool: what to do with it, and the reason.
 
     Based on its `state`, the `sessions` that had it, those that used it, the calls that `carried` its definition
@@ -152,28 +152,28 @@ def judged(state: str, sessions: int, used_in: int, carried: int, called: int) -
     if state in (DEFERRED, FOUND):
         seldom = "found, never called" if state == FOUND else "never searched for"
         return KEEP, f"deferred already; {often if called else seldom}"
-    if not called and carried < FEW:
+    if not called and carried < MIN_CALLS:
         return KEEP, f"{_many(carried, 'call')} that carried it: too few to tell"
-    if not called and sessions >= SESSIONS:
+    if not called and sessions >= MIN_SESSIONS:
         return DROP, f"never called: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
     if not called:
         return DEFER, f"not called yet: carried by {_many(carried, 'call')} of {_many(sessions, 'session')}"
-    if sessions >= SESSIONS and used_in / sessions < SELDOM:
+    if sessions >= MIN_SESSIONS and used_in / sessions < MAX_SELDOM_SHARE:
         return DEFER, often
-    if carried / called >= RARE:
+    if carried / called >= MIN_RARE_RATIO:
         return DEFER, f"called {_times(called)}, carried by {_many(carried, 'call')}"
     return KEEP, often
 
 
 def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
-    known = [tool.tokens for tool in tools if tool.tokens is not None]
+    sizes = [tool.tokens for tool in tools if tool.tokens is not None]
     spent = [tool.schema_usd for tool in tools if tool.schema_usd is not None]
-    verdict, reason = _together(tools)
+    verdict, reason = _judge_server(tools)
     return LedgerServer(
         name=name,
         mcp=mcp,
         tools=tuple(sorted(tools, key=_weight)),
-        tokens=sum(known) if known else None,
+        tokens=sum(sizes) if sizes else None,
         carried=max((tool.carried for tool in tools if tool.carried is not None), default=None),
         unpriced=max(tool.unpriced for tool in tools),
         called=sum(tool.called for tool in tools),
@@ -186,7 +186,7 @@ def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
     )
 
 
-def _together(tools: list[LedgerTool]) -> tuple[str, str]:
+def _judge_server(tools: list[LedgerTool]) -> tuple[str, str]:
     """Verdict on a server: kept if one of its tools is; the reason lists the verdicts on its tools."""
     count = {verdict: sum(tool.verdict == verdict for tool in tools) for verdict in (KEEP, DEFER, DROP, UNKNOWN)}
     verdict = next(verdict for verdict, n in count.items() if n)

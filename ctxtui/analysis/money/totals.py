@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
@@ -71,27 +71,29 @@ def row_fields(row: SpendingRow) -> dict[str, Any]:
     }
 
 
-OWN: Final = "~"
+OWN_PREFIX: Final = "~"
 """Prefix of the id of a thread that is no subagent: it was started by no other thread, or it holds the client's own
 requests, for titles or summaries."""
 
 
-def side_of(session: Session, call: Call, main: str) -> str:
-    """Thread that a session started for `call`: "" for its `main` one, prefixed with `OWN` if it is no subagent."""
+def thread_side(session: Session, call: Call, main: str) -> str:
+    """Thread that a session started for `call`: "" for its `main` one, prefixed with `OWN_PREFIX` if it is no
+    subagent.
+    """
     if call.thread == main:
         return ""
     began = session.threads[call.thread].parent if call.thread in session.threads else ""
     own = not began or call.fidelity == Fidelity.TOTALS or call.extra.get("purpose")
-    return f"{OWN}{call.thread}" if own else call.thread
+    return f"{OWN_PREFIX}{call.thread}" if own else call.thread
 
 
-def added(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
-    """Add up calls, each with its thread from `side_of`."""
+def add_calls(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
+    """Add up calls, each with its thread from `thread_side`."""
     main, others, agents = NOTHING, NOTHING, set[str]()
     for thread, row in calls:
         if thread:
             others = others.plus(*row[1:])
-            agents |= {thread} if row.tokens and not thread.startswith(OWN) else set()
+            agents |= {thread} if row.tokens and not thread.startswith(OWN_PREFIX) else set()
         else:
             main = main.plus(*row[1:])
     return SessionTotals(main, others, len(agents))
@@ -111,4 +113,4 @@ def session_totals(
     """Totals of `calls` (None: all) of a session; `costs` has the price of each by id."""
     own = main_thread(session)
     every = session.calls.values() if calls is None else calls
-    return added((side_of(session, call, own), row_of(call, costs.get(call.id), "")) for call in every)
+    return add_calls((thread_side(session, call, own), call_row(call, costs.get(call.id), "")) for call in every)

@@ -10,9 +10,9 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
 
-_NORMAL: Final = 1.96
+_DEVIATIONS_95: Final = 1.96
 """Standard errors to each side of a 95 % interval."""
-_LEAST: Final = 3
+_MIN_SESSIONS: Final = 3
 """Minimum number of sessions for an interval."""
 
 
@@ -26,7 +26,7 @@ class Estimate(NamedTuple):
     """Its standard error."""
 
 
-def ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
+def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
     """Divide the sum of all numerators by that of all denominators, from one (numerator, denominator) per session.
 
     None if the denominator is 0. Sessions are treated as independent, their calls are not.
@@ -35,22 +35,22 @@ def ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
     if not below:
         return None
     value = above / below
-    others = [(above - a) / (below - b) for a, b in parts if below - b > 0]
-    count = len(others)
-    if count < _LEAST:
+    left_one_out = [(above - a) / (below - b) for a, b in parts if below - b > 0]
+    count = len(left_one_out)
+    if count < _MIN_SESSIONS:
         return Estimate(value)
-    mean = sum(others) / count
-    error = sqrt((count - 1) / count * sum((one - mean) ** 2 for one in others))
-    return Estimate(value, value - _NORMAL * error, value + _NORMAL * error, error)
+    mean = sum(left_one_out) / count
+    error = sqrt((count - 1) / count * sum((one - mean) ** 2 for one in left_one_out))
+    return Estimate(value, value - _DEVIATIONS_95 * error, value + _DEVIATIONS_95 * error, error)
 
 
-def change(before: Estimate, after: Estimate) -> Estimate:
+def estimate_change(before: Estimate, after: Estimate) -> Estimate:
     """Difference between `after` and `before`, with its interval."""
     value = after.value - before.value
     if before.error is None or after.error is None:
         return Estimate(value)
     error = sqrt(before.error**2 + after.error**2)
-    return Estimate(value, value - _NORMAL * error, value + _NORMAL * error, error)
+    return Estimate(value, value - _DEVIATIONS_95 * error, value + _DEVIATIONS_95 * error, error)
 
 
 class UsageSums(Struct, kw_only=True):

@@ -25,7 +25,7 @@ CUT: Final = "cut by the server"
 COMPACTED: Final = "compacted by the provider"
 EDITED: Final = "results cleared by the provider"
 
-_SAYS: Final = {
+_REASONS: Final = {
     NOT_SENT: "the client did not send it back as it is recorded",
     THINKING_LEFT_OUT: "thinking of earlier turns is no longer sent or read",
     RESULTS_CLEARED: "the client cleared its oldest results",
@@ -61,17 +61,17 @@ class Absence(Struct, frozen=True):
     @property
     def says(self) -> str:
         """The reason as a clause."""
-        return _SAYS[self.why]
+        return _REASONS[self.why]
 
 
-class GoneBlocks(NamedTuple):
+class AbsentBlocks(NamedTuple):
     """Blocks that explain the missing tokens, in prompt order, and the reason."""
 
     nodes: tuple[int, ...]
     why: str
 
 
-class Missing(Struct, frozen=True, kw_only=True):
+class MissingTokens(Struct, frozen=True, kw_only=True):
     """Missing tokens of a report: `tokens` less than its blocks, within `doubt`.
 
     `came` are the nodes after the previous call's context, `answered` those of them that are its answer; `old`
@@ -104,17 +104,17 @@ class Missing(Struct, frozen=True, kw_only=True):
         return abs(tokens - self.tokens) <= min(_HALF * self.tokens, max(self.doubt, _NEAR * self.tokens))
 
 
-def explain(tree: Tree, missing: Missing) -> GoneBlocks | None:
+def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Blocks that are most likely absent; None if none explain the missing tokens."""
     if missing.whole:
-        return _thinking(tree, missing)
-    found = None if missing.prefix_broke else _new(tree, missing)
-    if found is None and not missing.prefix_stays:
-        found = _thinking(tree, missing) or _oldest(tree, missing)
-    return found
+        return _among_thinking(tree, missing)
+    blocks = None if missing.prefix_broke else _among_new(tree, missing)
+    if blocks is None and not missing.prefix_stays:
+        blocks = _among_thinking(tree, missing) or _among_oldest(tree, missing)
+    return blocks
 
 
-def _new(tree: Tree, missing: Missing) -> GoneBlocks | None:
+def _among_new(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Check the blocks added since the previous call: a failed answer, its calls, one block that was recorded
     differently.
     """
@@ -127,39 +127,39 @@ def _new(tree: Tree, missing: Missing) -> GoneBlocks | None:
         tuple(n for n in came if tree[n].category in _MEDIA),
         *((n,) for n in came if missing.size(n) >= _HALF * missing.tokens),
     ]
-    off, nodes = _best(sets, missing)
+    off, nodes = _nearest(sets, missing)
     if nodes and missing.fits(missing.tokens + off):
-        return GoneBlocks(nodes, NOT_SENT)
+        return AbsentBlocks(nodes, NOT_SENT)
     # A block that was read in part: most of one block is missing, and no other is as large.
     large = [n for n in came if missing.tokens <= missing.size(n) <= 2 * missing.tokens]
-    return GoneBlocks((large[0],), NOT_SENT) if len(large) == 1 else None
+    return AbsentBlocks((large[0],), NOT_SENT) if len(large) == 1 else None
 
 
-def _best(sets: Iterable[tuple[int, ...]], missing: Missing) -> tuple[int, tuple[int, ...]]:
+def _nearest(sets: Iterable[tuple[int, ...]], missing: MissingTokens) -> tuple[int, tuple[int, ...]]:
     """Set whose tokens are nearest to the missing ones, and its error."""
-    known = [(sum(map(missing.size, nodes)) - missing.tokens, nodes) for nodes in sets if nodes]
-    return min(known, key=lambda one: abs(one[0]), default=(0, ()))
+    candidates = [(sum(map(missing.size, nodes)) - missing.tokens, nodes) for nodes in sets if nodes]
+    return min(candidates, key=lambda one: abs(one[0]), default=(0, ()))
 
 
-def _thinking(tree: Tree, missing: Missing) -> GoneBlocks | None:
+def _among_thinking(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     if missing.thought < _HALF * missing.tokens:
         return None
-    thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _heads(tree, n)]
-    spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
-    off, nodes = _best([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
-    return GoneBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
+    thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _is_header(tree, n)]
+    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
+    off, nodes = _nearest([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
+    return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
 
 
-def _heads(tree: Tree, node: int) -> bool:
+def _is_header(tree: Tree, node: int) -> bool:
     return tree[node].block.kind == HEADER
 
 
-def _asks(node: Node) -> bool:
+def _is_from_person(node: Node) -> bool:
     place = node.place
     return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
 
 
-def _oldest(tree: Tree, missing: Missing) -> GoneBlocks | None:
+def _among_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Check the oldest results, else the oldest images, else the oldest messages, up to the missing tokens."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
@@ -170,40 +170,40 @@ def _oldest(tree: Tree, missing: Missing) -> GoneBlocks | None:
         (media, 0, MEDIA_LEFT_OUT),
         (messages, 0, MESSAGES_LEFT_OUT),
     ):
-        taken, total = _as_many(nodes, left, missing)
+        taken, total = _take_oldest(nodes, left, missing)
         if taken and missing.fits(total):
-            return GoneBlocks(taken, why)
+            return AbsentBlocks(taken, why)
     return None
 
 
-def oldest_messages(tree: Tree, missing: Missing) -> GoneBlocks | None:
+def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Oldest messages before a person's last one, up to the missing tokens, including those added since the previous
     call.
     """
-    spoken = max((n for n in missing.came if _asks(tree[n])), default=0)
-    nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _heads(tree, n)]
+    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
+    nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
     movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
-    taken, total = _as_many(movable, 0, missing)
-    return GoneBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.fits(total) else None
+    taken, total = _take_oldest(movable, 0, missing)
+    return AbsentBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.fits(total) else None
 
 
-def _as_many(nodes: Sequence[int], left: int, missing: Missing) -> tuple[tuple[int, ...], int]:
+def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
     """First of `nodes` whose tokens, minus `left` each, are nearest to the missing ones; and those tokens."""
-    best, total, found = 0, 0, list[int]()
+    best, total, taken = 0, 0, list[int]()
     many = 0
     for node in nodes:
         size = missing.size(node) - left
         if size <= 0:
             continue
-        found.append(node)
+        taken.append(node)
         total += size
         if abs(total - missing.tokens) <= abs(best - missing.tokens):
-            best, many = total, len(found)
+            best, many = total, len(taken)
         if total >= missing.tokens:
             if missing.tokens - best > missing.spare and missing.fits(total):
-                best, many = total, len(found)
+                best, many = total, len(taken)
             break
-    return tuple(found[:many]), best
+    return tuple(taken[:many]), best
 
 
 class Absences:
@@ -225,7 +225,7 @@ class Absences:
         """Absence of `node`, None if it is present."""
         return self.of.get(node)
 
-    def and_(self, found: GoneBlocks, left: int, since: int) -> Absences:
+    def and_(self, found: AbsentBlocks, left: int, since: int) -> Absences:
         """Add the blocks of `found`; cleared results have replacements of `left` tokens each."""
         rest = left if found.why in (RESULTS_CLEARED, EDITED) else 0
         return Absences(self.of | {n: Absence(n, rest, since, found.why) for n in found.nodes})
@@ -233,7 +233,7 @@ class Absences:
     def only(self, why: str) -> Absences:
         """Filter by the reason `why`."""
         kept = {n: one for n, one in self.of.items() if one.why == why}
-        return self if len(kept) == len(self.of) else Absences(kept) if kept else NONE_GONE
+        return self if len(kept) == len(self.of) else Absences(kept) if kept else NO_ABSENCES
 
     def where(self, stands: Callable[[int], bool]) -> Absences:
         """Filter by node."""
@@ -244,4 +244,4 @@ class Absences:
         return Absences({n: one for n, one in self.of.items() if one.since != since})
 
 
-NONE_GONE: Final = Absences({})
+NO_ABSENCES: Final = Absences({})

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen_nodes
-from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, THINKING_LEFT_OUT, Absences, GoneBlocks
-from ctxtui.analysis.read.searches import compacted, links
+from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NO_ABSENCES, THINKING_LEFT_OUT, Absences, AbsentBlocks
+from ctxtui.analysis.read.searches import is_compacted, is_linked
 from ctxtui.analysis.read.shortfall import (
     CallAtNode,
     ReadContext,
@@ -23,7 +23,7 @@ from ctxtui.analysis.read.shortfall import (
     ReadStep,
     Shortfalls,
     has_report,
-    least_missing,
+    min_shortfall,
     reported_input,
     residual_of,
 )
@@ -38,36 +38,36 @@ if TYPE_CHECKING:
 
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]
-_CLOSED: Final = frozenset({"anthropic", "google", "xai"})
+_CLOSED_MAKERS: Final = frozenset({"anthropic", "google", "xai"})
 """Makers whose models no third-party server cuts requests for."""
 _LEAST_SLACK: Final = 0.1
 _SMALLEST_WINDOW: Final = 256
 """Minimum tokens of any server's window: a smaller request was not cut, its texts are counted wrongly."""
 
 
-def by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
+def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
     """Blocks removed from the request of `call`, number `number` in its thread, according to answer and report.
 
     Each cleared result is replaced by a `notice` of that many tokens. Every request is edited and cut separately.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
-        return NONE_GONE
+        return NO_ABSENCES
     tree, read = book.session.tree, call.usage.input
-    sums = book.read_sums(call.model, call.sent_head, NONE_GONE)
+    sums = book.read_sums(call.model, call.sent_head, NO_ABSENCES)
     if sum(sums) <= read:
-        return NONE_GONE
+        return NO_ABSENCES
     said = [
         n for n in tree.path(call.sent_head) if tree[n].place.section == "messages" and tree[n].block.kind != HEADER
     ]
     if any(tree[n].block.kind == _COMPACTION for n in answer_path(tree, call)):
-        return NONE_GONE.and_(GoneBlocks(tuple(said), COMPACTED), 0, number)
-    if many := _cleared(call):
+        return NO_ABSENCES.and_(AbsentBlocks(tuple(said), COMPACTED), 0, number)
+    if many := _cleared_results(call):
         results = [n for n in said if tree[n].category == _RESULT]
-        return NONE_GONE.and_(GoneBlocks(tuple(results[:many]), EDITED), notice, number)
+        return NO_ABSENCES.and_(AbsentBlocks(tuple(results[:many]), EDITED), notice, number)
     return _cut(book, call, sums, read, number)
 
 
-def _cleared(call: Call) -> int:
+def _cleared_results(call: Call) -> int:
     """Number of results that the provider cleared, by its answer (facts §3)."""
     said = call.extra.get("context_management")
     listed = said.get("applied_edits") if isinstance(said, dict) else None
@@ -78,25 +78,25 @@ def _cleared(call: Call) -> int:
 def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
     card = book.card(call.model)
     # Some models are served by their maker only; other servers of an open model may cut requests.
-    maker = card.provider in _CLOSED or (card.provider and call.provider in ("", card.provider))
+    maker = card.provider in _CLOSED_MAKERS or (card.provider and call.provider in ("", card.provider))
     if maker or read < _SMALLEST_WINDOW:
-        return NONE_GONE
+        return NO_ABSENCES
     # A model's count of images is often unknown, so only texts can show a cut.
     texts = sum(sums) - sums[INDEX["image"]] - sums[INDEX["document"]]
     slack = max(_LEAST_SLACK, book.whole_slack(call.model, call.sent_head) or 0.0)
     if not is_cut(texts, slack, read, book.session.about.window or card.window or 0):
-        return NONE_GONE
+        return NO_ABSENCES
     tree = book.session.tree
 
     def own(node: int) -> int:
         return 0 if tree[node].block.kind == HEADER else book.block_tokens(call.model, node)
 
     nodes = unseen_nodes(tree, call.sent_head, own, sum(sums), read)
-    return NONE_GONE.and_(GoneBlocks(nodes, CUT), 0, number)
+    return NO_ABSENCES.and_(AbsentBlocks(nodes, CUT), 0, number)
 
 
 _THINKING: Final = INDEX["thinking"]
-_FRONT_STAYS: Final = 0.5
+_MIN_FRONT_SHARE: Final = 0.5
 """If the system prompt appears to be less than this share of its former size, blocks are absent instead."""
 
 
@@ -125,7 +125,7 @@ class ReadContexts:
         for thread, order in list(self._book.session.order.items()):
             known = None if again else self._lines.get(thread)
             calls = [self._book.session.calls[id_] for id_ in list(order)]
-            same = _same(known.calls, calls) if known else 0
+            same = _count_same(known.calls, calls) if known else 0
             if known and same == len(calls) == len(known.calls):
                 continue
             reads: list[ReadContext] = []
@@ -167,7 +167,7 @@ class ReadContexts:
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
         """Whether the report of `call` falls short by `rest` (below 0) and absent blocks have not been searched yet."""
-        return has_report(call) and -rest > least_missing(call) and not self.has_seen(call)
+        return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:
         """Whether `call` was processed with its current report."""
@@ -178,11 +178,11 @@ class ReadContexts:
     def at(self, head: int) -> Absences:
         """Absent blocks on the path to `head`, as of the last call whose context or answer is on it."""
         if not self._any:
-            return NONE_GONE
-        known = self._heads
-        found = known.get(head)
+            return NO_ABSENCES
+        absences = self._heads
+        found = absences.get(head)
         if found is None:
-            found = known[head] = self._at(head)
+            found = absences[head] = self._at(head)
         return found
 
     def _at(self, head: int) -> Absences:
@@ -193,7 +193,7 @@ class ReadContexts:
                 if index is not None:
                     return self._standing(line.calls[index], line.read[index].gone, head)
             node = self._tree[node].parent
-        return NONE_GONE
+        return NO_ABSENCES
 
     def _standing(self, call: Call, gone: Absences, head: int) -> Absences:
         """Map the absences of `call` to the nodes of `head`.
@@ -212,8 +212,8 @@ class ReadContexts:
         book, tree = self._book, self._tree
         start = tree[head].turn_start if book.card(model).strips_thinking else ROOT
         key = (book.version, model, start)
-        found = gone.known.get(key)
-        if found is None:
+        tokens = gone.known.get(key)
+        if tokens is None:
             sums = [0] * len(INDEX)
             for node, one in gone.of.items():
                 if tree[node].category == _THINKING and node < start:
@@ -222,8 +222,8 @@ class ReadContexts:
                 for category, n in own.items():
                     sums[category] += n
                 sums[next(iter(own))] -= min(one.left, sum(own.values()))
-            found = gone.known[key] = tuple(sums)
-        return found
+            tokens = gone.known[key] = tuple(sums)
+        return tokens
 
     def _next(self, line: ReadLine, call: Call) -> ReadContext:
         number = len(line.calls) + 1
@@ -239,12 +239,14 @@ class ReadContexts:
             return replace(read, number=number, gone=gone, events=line.events)
         level = (known or was) if same else None
         step = ReadStep(call, base, was, level.residual if level else 0)
-        if self._visible(call, NONE_GONE) == 0:
+        if self._visible(call, NO_ABSENCES) == 0:
             # Nothing of this request is recorded, so the whole report is unrecorded input.
             front = reported_input(call) if call.fidelity == Fidelity.TRANSCRIPT else None
             return ReadContext(number=number, front=front, events=line.events, blank=True)
         if call.fidelity != Fidelity.TRANSCRIPT:
-            gone = by_provider(self._book, call, self._shortfalls.notice(call), number) or gone.only(THINKING_LEFT_OUT)
+            gone = removed_by_provider(self._book, call, self._shortfalls.notice(call), number) or gone.only(
+                THINKING_LEFT_OUT
+            )
         front, attached, held, step = self._lacking(line, step, gone, same)
         before, reported = (front or 0) + attached + held, reported_input(call)
         rest = reported - self._visible(call, gone) - before
@@ -311,9 +313,9 @@ class ReadContexts:
         base = line.calls[step.base].sent_head if step.base is not None else ROOT
         new = self._tree.path(call.sent_head, self._tree.common(base, call.sent_head))
         before = step.base is not None and line.calls[step.base].id in line.linked
-        if before or any(links(self._tree, node) for node in new):
+        if before or any(is_linked(self._tree, node) for node in new):
             line.linked.add(call.id)
-        if call.id in line.linked or compacted(self._tree, call):
+        if call.id in line.linked or is_compacted(self._tree, call):
             return max(0, more)
         held = step.was.brought if same and step.was is not None else 0
         # The request is recorded, so additions are at most the tokens reported beyond it.
@@ -334,33 +336,33 @@ class ReadContexts:
             kept = min(front, max(0, more))
             return kept or None, max(0, more) - kept, step
         # The client was restarted or changed: its own input may differ, but does not vanish.
-        return (more, 0, step) if more >= _FRONT_STAYS * front else (front, 0, step)
+        return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
     def _visible(self, call: Call, gone: Absences) -> int:
         """Tokens of the recorded blocks that are read. The last result is cached: it is needed several times in a
         row.
         """
-        version, known = self._book.version, self._seen
-        if known is not None and known[0] is call and known[1] == version and known[2] is gone:
-            return known[3]
-        found = sum(self._book.read_sums(call.model, call.sent_head, gone))
-        self._seen = call, version, gone, found
-        return found
+        version, last = self._book.version, self._seen
+        if last is not None and last[0] is call and last[1] == version and last[2] is gone:
+            return last[3]
+        total = sum(self._book.read_sums(call.model, call.sent_head, gone))
+        self._seen = call, version, gone, total
+        return total
 
     def _base(self, line: ReadLine, head: int) -> int | None:
         """Last call whose context or answer `head` extends."""
         while head != ROOT:
-            found = line.at.get(head)
-            if found is not None:
-                return found
+            index = line.at.get(head)
+            if index is not None:
+                return index
             head = self._tree[head].parent
         return None
 
     def _moved(self, line: ReadLine, head: int) -> Absences:
         """Absences of the last context, mapped to the same blocks of `head`, in which blocks were replaced."""
-        before = line.read[-1].gone if line.read else NONE_GONE
+        before = line.read[-1].gone if line.read else NO_ABSENCES
         if not before or not line.calls:
-            return NONE_GONE
+            return NO_ABSENCES
         return self._carried(before, self._tree.common(line.calls[-1].sent_head, head), head)
 
     def _carried(self, before: Absences, shared: int, head: int) -> Absences:
@@ -375,10 +377,10 @@ class ReadContexts:
             elif spots := by_digest.get(self._tree[node].block.digest):
                 there = spots.pop(0)
                 kept[there] = replace(one, node=there)
-        return Absences(kept) if kept else NONE_GONE
+        return Absences(kept) if kept else NO_ABSENCES
 
 
-def _same(before: Sequence[Call], now: Sequence[Call]) -> int:
+def _count_same(before: Sequence[Call], now: Sequence[Call]) -> int:
     """Number of leading calls that are the same objects.
 
     Of two concurrent requests the first may get its report after the second was added.

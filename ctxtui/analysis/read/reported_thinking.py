@@ -19,11 +19,11 @@ _KIND: Final = "reasoning"
 _THINKING: Final = INDEX["thinking"]
 _CIPHERS: Final = (b"encrypted_content", b"EncryptedContent")
 """Members in which clients keep OpenAI's cipher next to the summary of a thought (pi, OpenCode)."""
-_TELLING: Final = 16
+_MIN_REASONING: Final = 16
 """Minimum reasoning tokens for a report to be informative."""
-_VOTES: Final = 9
+_MAX_VOTES: Final = 9
 """Number of newest reports that decide."""
-_WAITING: Final = 256
+_MAX_WAITING: Final = 256
 """Maximum number of calls without usage that may still get one: more are never in flight."""
 
 
@@ -39,7 +39,7 @@ class ReportedThinking:
         self.alike: dict[str, float] = {}
         self._session = session
         self._read = 0
-        self._waiting: deque[str] = deque(maxlen=_WAITING)
+        self._waiting: deque[str] = deque(maxlen=_MAX_WAITING)
 
     def advance(self) -> int | None:
         """Process the new reports; returns the first node that they are about, None if there is none."""
@@ -49,14 +49,14 @@ class ReportedThinking:
         todo = [*self._waiting, *new]
         self._read += len(new)
         self._waiting.clear()
-        told: list[int] = []
+        nodes: list[int] = []
         for id_ in todo:
             call = calls[id_]
             if call.usage is None:
                 self._waiting.append(id_)
             elif call.usage.reasoning:
-                told += self._take(call, call.usage.reasoning)
-        return min(told, default=None)
+                nodes += self._take(call, call.usage.reasoning)
+        return min(nodes, default=None)
 
     def _take(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
@@ -74,13 +74,13 @@ def _is_cipher(node: Node) -> bool:
     return node.category == _THINKING and any(name in node.block.body for name in _CIPHERS)
 
 
-class Carried:
+class CarriedReasoning:
     """Whether a model's provider counts reported reasoning in later input: the majority of the newest reports,
     initially yes.
     """
 
     def __init__(self) -> None:
-        self._votes: deque[bool] = deque([True], maxlen=_VOTES)
+        self._votes: deque[bool] = deque([True], maxlen=_MAX_VOTES)
 
     @property
     def holds(self) -> bool:
@@ -91,5 +91,5 @@ class Carried:
         """Learn from a call whose input was predicted with `reasoning` tokens, and whose report was `error` tokens
         off.
         """
-        if reasoning >= _TELLING:
+        if reasoning >= _MIN_REASONING:
             self._votes.append(abs(error) <= abs(error + reasoning))

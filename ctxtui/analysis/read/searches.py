@@ -24,7 +24,7 @@ _HELD: Final = ("data", "file_data", "text", "content")
 SEARCHED: Final = "what the provider's own tools brought while it answered (web pages, files)"
 LINKED: Final = "documents that the request only links to"
 SUMMARY: Final = "the summary that the provider put in place of the messages before it answered"
-_GONE: Final = 0.5
+_DROPPED_SHARE: Final = 0.5
 """Share of the added tokens that a report must lack before they count as dropped."""
 
 
@@ -52,7 +52,7 @@ class Searches:
         for id_ in order[self._seen.get(thread, 0) :]:
             call = self._session.calls[id_]
             kinds = _RUN if call.fidelity == Fidelity.WIRE else _KINDS
-            if call.extra.get(TOOL_USE_INPUT) or _answered(self._session.tree, call, kinds):
+            if call.extra.get(TOOL_USE_INPUT) or _has_kind(self._session.tree, call, kinds):
                 ran.add(id_)
         # The newest call's answer may still grow.
         self._seen[thread] = max(0, len(order) - 1)
@@ -67,24 +67,24 @@ class Searches:
         """
         if call.id in self._ran[call.thread]:
             return max(before, more)
-        return max(0, more) if before - more > _GONE * before else before
+        return max(0, more) if before - more > _DROPPED_SHARE * before else before
 
     def ran(self, call: Call) -> bool:
         """Whether a server-side tool ran during the answer of `call`."""
         return self.any_in(call.thread) and call.id in self._ran[call.thread]
 
 
-def _answered(tree: Tree, call: Call, kinds: frozenset[str]) -> bool:
+def _has_kind(tree: Tree, call: Call, kinds: frozenset[str]) -> bool:
     """Whether the answer of `call` holds a block of one of `kinds`."""
     return any(tree[node].block.kind in kinds for node in answer_path(tree, call))
 
 
-def compacted(tree: Tree, call: Call) -> bool:
+def is_compacted(tree: Tree, call: Call) -> bool:
     """Whether the provider compacted the context before the answer."""
-    return _answered(tree, call, frozenset({_COMPACTION}))
+    return _has_kind(tree, call, frozenset({_COMPACTION}))
 
 
-def links(tree: Tree, node: int) -> bool:
+def is_linked(tree: Tree, node: int) -> bool:
     """Whether a block is a linked document: only an address or a file id was sent."""
     here = tree[node]
     if here.category != _DOCUMENT:
@@ -94,9 +94,9 @@ def links(tree: Tree, node: int) -> bool:
     return isinstance(source, dict) and not any(source.get(key) for key in _HELD)
 
 
-def unseen(searches: Searches, tree: Tree, call: Call) -> str:
+def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:
     """Describe the provider's additions to the context of `call`; "" if there are none."""
-    found = [SUMMARY] if compacted(tree, call) else []
-    found += [LINKED] if any(links(tree, node) for node in tree.path(call.sent_head)) else []
-    found += [SEARCHED] if searches.any_in(call.thread) else []
-    return "; ".join(found)
+    texts = [SUMMARY] if is_compacted(tree, call) else []
+    texts += [LINKED] if any(is_linked(tree, node) for node in tree.path(call.sent_head)) else []
+    texts += [SEARCHED] if searches.any_in(call.thread) else []
+    return "; ".join(texts)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.read.absence import NONE_GONE, NOT_SENT, Absences, Missing, explain, oldest_messages
+from ctxtui.analysis.read.absence import (
+    NO_ABSENCES,
+    NOT_SENT,
+    Absences,
+    MissingTokens,
+    explain_missing,
+    oldest_messages,
+)
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_nodes_in
 from ctxtui.core.category import INDEX
@@ -44,7 +51,7 @@ class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
     front: int | None
     attached: int = 0
     brought: int = 0
-    gone: Absences = NONE_GONE
+    gone: Absences = NO_ABSENCES
     residual: int = 0
     since: int = 0
     step: int = 0
@@ -63,8 +70,8 @@ class CallAtNode:
 
     def get(self, node: int) -> int | None:
         """Index of the call at `node`; None if there is none."""
-        found = self._next[node] if node < len(self._next) else 0
-        return found - 1 if found else None
+        number = self._next[node] if node < len(self._next) else 0
+        return number - 1 if number else None
 
     def put(self, node: int, index: int) -> None:
         """Set the call at `node`."""
@@ -111,8 +118,8 @@ class ReadStep(Struct, frozen=True):
 
 def residual_of(read: Sequence[ReadContext], at: int) -> tuple[int, int] | None:
     """Number of the call at `at` and the residual of its report; None if it has none."""
-    one = read[at]
-    return (one.number, one.residual) if one.reported else None
+    read_context = read[at]
+    return (read_context.number, read_context.residual) if read_context.reported else None
 
 
 def has_report(call: Call) -> bool:
@@ -136,33 +143,33 @@ def left_cached(call: Call | None) -> int:
 
 
 _THINKING: Final = INDEX["thinking"]
-_LEAST: Final = 40
+_MIN_TOKENS: Final = 40
 """Minimum shortfall of a report in tokens before a block is considered absent ..."""
-_SHARE: Final = 0.005
+_MIN_SHARE: Final = 0.005
 """... and as a share of the report."""
-_SPARE: Final = 0.01
+_SPARE_SHARE: Final = 0.01
 """Share of a report by which the blocks found may fall short of the missing tokens."""
-_SURE: Final = 1.65
+_MIN_WIDTHS: Final = 1.65
 """The missing tokens must exceed this many half widths of the added blocks (independent errors)."""
-_MOST: Final = 200
+_MAX_EVENTS: Final = 200
 """Maximum number of reports with absent blocks in one thread: beyond that, reports and blocks are unrelated."""
 _READ_AGAIN: Final = 0.9
 """Share of the previous call's cached tokens from which on its context counts as read again."""
-_LIFE: Final = 300.0
+_MIN_LIFETIME: Final = 300.0
 """Minimum lifetime of any cache entry in seconds: a shorter pause explains no miss."""
-_BACK: Final = 0.25
+_RETURN_TOLERANCE: Final = 0.25
 """Relative tolerance for a rise that counts as the return of absent blocks."""
-_EXCESS: Final = 0.02
+_MAX_EXCESS: Final = 0.02
 """Share of a report by which blocks may exceed it: beyond that some are absent in any case."""
-_ROUGH: Final = 0.3
+_ESTIMATE_SHARE: Final = 0.3
 """The same shares if the size is the client's own estimate, by characters."""
 _CLEARED: Final = Features(result=9.0, returns=1.0)
 """Features of a cleared result's replacement: a short notice."""
 
 
-def least_missing(call: Call) -> float:
+def min_shortfall(call: Call) -> float:
     """Minimum tokens by which the report of `call` must fall short before absent blocks are searched."""
-    return max(_LEAST, (_ROUGH if is_estimate(call) else _SHARE) * reported_input(call))
+    return max(_MIN_TOKENS, (_ESTIMATE_SHARE if is_estimate(call) else _MIN_SHARE) * reported_input(call))
 
 
 class Shortfalls:
@@ -179,9 +186,9 @@ class Shortfalls:
     def gone(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
         """Absent blocks, if `rest` tokens of the report remain and `before` tokens precede the blocks."""
         call = step.call
-        if line.events >= _MOST:
+        if line.events >= _MAX_EVENTS:
             return gone
-        number, least = len(line.calls) + 1, least_missing(call)
+        number, least = len(line.calls) + 1, min_shortfall(call)
         fell = step.level - rest
         if gone and -fell > least and rest > least:
             again = step.base is not None and self._again(line.calls[step.base], call)
@@ -195,7 +202,7 @@ class Shortfalls:
             return gone
         # Earlier blocks are absent as in the last reports; the new shortfall is explained here.
         missing = self._missing(call, base, gone, shared, fell, doubt, before)
-        found = explain(self._tree, missing)
+        found = explain_missing(self._tree, missing)
         return gone.and_(found, missing.left, number) if found else gone
 
     def certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
@@ -203,8 +210,8 @@ class Shortfalls:
         for certain.
         """
         call = step.call
-        most = -(_ROUGH if is_estimate(call) else _EXCESS) * reported_input(call)
-        if rest >= most or line.events >= _MOST:
+        most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
+        if rest >= most or line.events >= _MAX_EVENTS:
             return gone
         found = self.gone(line, replace(step, level=0), gone, rest, before)
         if found is not gone and rest + self._went(call, gone, found) >= most:
@@ -242,10 +249,10 @@ class Shortfalls:
         call, base = step.call, self._before(line, step)
         if front is None or (base is not None and self._again(base, call)):
             return 0
-        least = least_missing(call)
+        least = min_shortfall(call)
         # The counting error of an absent block is absent too.
         fell = (0 if explained else step.level) - rest
-        if lowered and rest > least and abs(-fell - lowered) <= _BACK * lowered:
+        if lowered and rest > least and abs(-fell - lowered) <= _RETURN_TOLERANCE * lowered:
             return -lowered
         if explained or rest >= -least or fell <= max(least, self._doubt(base, call)):
             return 0
@@ -255,7 +262,7 @@ class Shortfalls:
         """Uncertainty of the missing tokens from the counts of the added blocks."""
         came = self._tree.path(call.sent_head, self._shared(base, call))
         slacks = (self._book.slack(call.model, n) or 0.0 for n in came if self._counts(n))
-        return _SURE * math.sqrt(sum(one**2 for one in slacks))
+        return _MIN_WIDTHS * math.sqrt(sum(one**2 for one in slacks))
 
     def _missing(
         self,
@@ -266,7 +273,7 @@ class Shortfalls:
         fell: int,
         doubt: float,
         before: int,
-    ) -> Missing:
+    ) -> MissingTokens:
         book, tree = self._book, self._tree
         came = tree.path(call.sent_head, shared)
         answered = answer_nodes_in(tree, base, call.sent_head) if base else []
@@ -274,7 +281,7 @@ class Shortfalls:
         left, again = left_cached(base), base is not None and self._again(base, call)
         lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * left
         pause = call.started - base.started if base and base.started and call.started else None
-        return Missing(
+        return MissingTokens(
             tokens=fell,
             doubt=doubt,
             came=came,
@@ -283,9 +290,9 @@ class Shortfalls:
             thought=book.read_sums(call.model, call.sent_head, gone)[_THINKING],
             size=lambda node: book.block_tokens(call.model, node),
             left=self.notice(call),
-            spare=max(doubt, _SPARE * reported_input(call)),
+            spare=max(doubt, _SPARE_SHARE * reported_input(call)),
             prefix_stays=again,
-            prefix_broke=lost and pause is not None and pause < _LIFE,
+            prefix_broke=lost and pause is not None and pause < _MIN_LIFETIME,
             whole=call.fidelity == Fidelity.WIRE,
         )
 
@@ -334,7 +341,7 @@ class Shortfalls:
             came = sum(self._book.read_sums(call.model, call.sent_head, rest)) - sum(
                 self._book.read_sums(call.model, call.sent_head, gone)
             )
-            if came and abs(came - rise) <= _BACK * came:
+            if came and abs(came - rise) <= _RETURN_TOLERANCE * came:
                 return rest
         return gone
 

@@ -22,7 +22,7 @@ from ctxtui.analysis.growth.phases import build_phases as phases_of
 from ctxtui.analysis.growth.thread_tree import ThreadNode, thread_nodes
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
@@ -116,7 +116,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         price = make_call_pricer(prices_for(self.settings))
 
         def cost(call: Call) -> tuple[SpendingRow, bool]:
-            return row_of(call, price(call), ""), True
+            return call_row(call, price(call), ""), True
 
         return phases_of(
             calls,

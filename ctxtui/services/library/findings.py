@@ -11,8 +11,8 @@ from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, NoFinding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding, rank_findings, staged_blocks
 from ctxtui.analysis.findings.registry import find_all
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
-from ctxtui.analysis.lab.placed_marks import LIVES, spelled
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
+from ctxtui.analysis.lab.placed_markers import LIVES, spell_name
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
@@ -66,7 +66,7 @@ def findings_of(
         costs=costs,
         missed=account.misses(finder).misses,
         rates=account.rates,
-        markers=_markers(account, costs.calls) if priced else NOT_TRIED,
+        markers=_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
         policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
@@ -95,13 +95,13 @@ def findings_of(
     return replace(made, together=None if after.refused else base.prices.tag(after))
 
 
-def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
+def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
     """The recording under every strategy; nothing where the provider of `calls` takes no markers."""
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
-        return NOT_TRIED
+        return NO_MARKER_RUNS
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
-    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
+    names = [spell_name(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
     return under_markers(account, [*LIVES, *names])
 
 

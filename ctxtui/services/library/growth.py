@@ -13,7 +13,7 @@ from ctxtui.analysis.growth.feasible import GrowthReport, check_feasibility
 from ctxtui.analysis.growth.growth import Growth, thread_growth
 from ctxtui.analysis.growth.phases import TURN, build_phases
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
@@ -51,7 +51,7 @@ def growth_report(
         return figures(book, call).context_tokens
 
     def cost(call: Call) -> tuple[SpendingRow, bool]:
-        return row_of(call, account.costs.get(call.id), ""), True
+        return call_row(call, account.costs.get(call.id), ""), True
 
     rows = build_phases(contexts, starts, tokens, cost)
     if rows[-1].first > len(calls):

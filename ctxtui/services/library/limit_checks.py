@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 from ctxtui.analysis.call_choice import choose_call, unsent_calls
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.limits import (
     TOLERANCE,
     Figures,
     Limits,
     LimitVerdict,
-    against,
     all_passed,
-    figures_of,
-    verdicts,
+    check_baseline,
+    check_limits,
+    session_figures,
 )
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
@@ -74,7 +74,7 @@ def measured(session: Session, counter: Counter, settings: Settings) -> Measured
     """The figures of a session that is read whole."""
     one = make_account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
+    found = session_figures(session, make_bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
 
@@ -82,8 +82,8 @@ def held(
     name: str, of: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
     """What `limits` and the figures of a `baseline` say of a recording."""
-    further = against(of.figures, baseline, tolerance) if baseline is not None else []
-    return CheckedRecording(name, of.figures, [*verdicts(of.figures, limits), *further], of.window)
+    further = check_baseline(of.figures, baseline, tolerance) if baseline is not None else []
+    return CheckedRecording(name, of.figures, [*check_limits(of.figures, limits), *further], of.window)
 
 
 def check_file(

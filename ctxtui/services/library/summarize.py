@@ -17,9 +17,9 @@ from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.shorteners import find_compressors, find_policies
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
+from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
 from ctxtui.analysis.money.tool_costs import tool_costs
-from ctxtui.analysis.money.totals import main_thread, side_of
+from ctxtui.analysis.money.totals import main_thread, thread_side
 from ctxtui.analysis.session_events import CallEvent, list_events, summarize_thread
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity, count_calls, paid_id
@@ -197,8 +197,8 @@ def _spent(seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], h
         seen,
         read_share=_read_share(session),
         spent=spent,
-        by_category=_shares(by_category(threads, costs, own)) if priced else (),
-        by_tool=_shares(by_tool(threads, costs, book.names, own)) if priced else (),
+        by_category=_shares(rows_by_category(threads, costs, own)) if priced else (),
+        by_tool=_shares(rows_by_tool(threads, costs, book.names, own)) if priced else (),
         tools=tuple(tool_costs(session, threads, book.names)),
     )
     return with_sums(known)
@@ -235,7 +235,7 @@ def _calls_spent(session: Session, seen: SessionSummary, costs: Mapping[str, Cos
             model=index.get(call.model, -1),
             started=int(call.at or 0),
             thread=(thread.label or thread.id) if thread and thread.id != MAIN else "",
-            side=side_of(session, call, main),
+            side=thread_side(session, call, main),
         )
 
 

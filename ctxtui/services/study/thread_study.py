@@ -13,7 +13,7 @@ from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.content.duplicates import Duplicate, DuplicateFinder
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.analysis.session_events import CallEvent, list_events
 from ctxtui.analysis.short_names import Names
@@ -165,7 +165,7 @@ class ThreadStudy:
         first price.
         """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
-            row = row_of(call, costs[call.id], "")
+            row = call_row(call, costs[call.id], "")
             before = self.spent[-1]
             self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
             self.lacking.append(self.lacking[-1] + row.at_least)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.growth.thread_tree import Size, ThreadNode, order_threads
-from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Session, Thread
 from ctxtui.pricing.price import Cost
@@ -89,7 +89,7 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
     if call.usage is not None:
         if call.id not in costs:
             return False
-        more = row_of(call, costs.get(call.id), "")
+        more = call_row(call, costs.get(call.id), "")
         found.usd = found.usd if more.usd is None else (found.usd or 0.0) + more.usd
         found.lacking += more.at_least
         if not call.is_sum:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, Weigh
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
-from ctxtui.analysis.money.edited_calls import EditedThread, freed_by
+from ctxtui.analysis.money.edited_calls import EditedThread, freed_tokens
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.request_counts import weigh_as_reported
 from ctxtui.cache.simulate import Simulator
@@ -122,7 +122,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
-    scale = (tag.forecast - tag.forecast_under) / sum(freed_by(situation, here.applied).values())
+    scale = (tag.forecast - tag.forecast_under) / sum(freed_tokens(situation, here.applied).values())
     found = []
     rows = zip(calls[scene.index + 1 :], ghost.saved, ghost.more, again, strict=True)
     for number, (call, saved, more, (raw, edited, less, fair)) in enumerate(rows):

@@ -252,7 +252,7 @@ class NotesController(Controller):
         from ctxtui.analysis.figures import figures
         from ctxtui.analysis.growth.growth import call_sizes, grown_parts_in
         from ctxtui.analysis.growth.phases import build_phases
-        from ctxtui.analysis.money.spending import SpendingRow, row_of
+        from ctxtui.analysis.money.spending import SpendingRow, call_row
         from ctxtui.services.study.phase_rules import find_phases
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
@@ -270,7 +270,7 @@ class NotesController(Controller):
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
 
         def cost(call: Call) -> tuple[SpendingRow, bool]:
-            return row_of(call, costs.get(call.id), ""), call.usage is None or call.id in costs
+            return call_row(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
         every = call_sizes(book, calls)
         rows = build_phases(

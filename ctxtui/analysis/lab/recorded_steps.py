@@ -16,7 +16,7 @@ from ctxtui.analysis.cache.client_behaviour import Clock
 from ctxtui.analysis.cache.forecast import CacheForecaster, ReadFloors
 from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.forecast import Forecaster
-from ctxtui.analysis.read.absence import NONE_GONE, Absences
+from ctxtui.analysis.read.absence import NO_ABSENCES, Absences
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import COUNTED, Call, Fidelity
 from ctxtui.core.session import Session
@@ -61,7 +61,7 @@ def simulated_calls(session: Session) -> list[Call]:
     return [call for call in reported or calls if call.fidelity != Fidelity.TOTALS and call.sent_head != ROOT]
 
 
-def why_none(session: Session) -> str:
+def reason_for_none(session: Session) -> str:
     """Reason why no call of `session` can be simulated."""
     return NO_BLOCKS if session.calls else NO_CALLS
 
@@ -72,18 +72,22 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
     inputs = Forecaster(session, book.cumulated, book.card)
     reads = CacheForecaster(session, rules, book.cumulated, inputs)
     clocks: dict[str, Clock] = {}
-    before = _Before(book)
-    wanted = {call.id for call in simulated_calls(session)}
+    earlier = _EarlierReports(book)
+    simulated = {call.id for call in simulated_calls(session)}
     for number, call in enumerate(list(session.calls.values()), 1):
         clock = clocks.setdefault(call.thread, Clock())
-        foretold = inputs.forecast(call) if call.usage is not None else None
-        if call.id in wanted:
-            known = clock.has_time(call)
-            at = clock.earliest(call) if known else None
-            asked_at = reads.time_of(call, foretold is not None and foretold.step.person_wrote) if known else None
+        input_forecast = inputs.forecast(call) if call.usage is not None else None
+        if call.id in simulated:
+            has_time = clock.has_time(call)
+            at = clock.earliest(call) if has_time else None
+            asked_at = (
+                reads.time_of(call, input_forecast is not None and input_forecast.step.person_wrote)
+                if has_time
+                else None
+            )
             life = reads.life(call)
             pause = at - clock.last if at is not None and clock.last is not None else 0.0
-            lacks, gone = before.of(call)
+            lacks, gone = earlier.of(call)
             lasts = rules(call).seconds(life) if rules(call).mechanism.writes_at_markers else 0.0
             yield RecordedStep(
                 call=call,
@@ -97,16 +101,16 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
                 reported=partial(reads.reported_length, call),
                 cold=0 < lasts < pause,
                 pause=pause,
-                marks=before.marks(call),
+                marks=earlier.marks(call),
             )
-        forecast = reads.forecast(call, foretold) if foretold is not None else None
-        reads.learn(call, forecast, foretold)
-        inputs.learn(call, foretold)
+        forecast = reads.forecast(call, input_forecast) if input_forecast is not None else None
+        reads.learn(call, forecast, input_forecast)
+        inputs.learn(call, input_forecast)
         clock.tick(call)
-        before.add(call)
+        earlier.add(call)
 
 
-class _Before:
+class _EarlierReports:
     """Unrecorded input of a call according to earlier reports.
 
     In a transcript it is the part of the previous call's report beyond the recorded blocks; for the first call of
@@ -124,10 +128,10 @@ class _Before:
         """Unrecorded tokens of `call`, and its absent blocks."""
         base = self._last.get(call.thread)
         if call.fidelity != Fidelity.TRANSCRIPT or not self._book.is_counted(call.model, call.sent_head):
-            gone = self._gone(base) if base is not None else NONE_GONE
+            gone = self._gone(base) if base is not None else NO_ABSENCES
             return 0, gone
         if base is None:
-            return self._kinds.get(self._kind(call), 0), NONE_GONE
+            return self._kinds.get(self._kind(call), 0), NO_ABSENCES
         gone = self._gone(base)
         if base.epoch.number != call.epoch.number or base.usage is None or base.model != call.model:
             return unrecorded_tokens(self._book, base), gone
@@ -136,7 +140,7 @@ class _Before:
     def _gone(self, base: Call) -> Absences:
         """Absent blocks of `base` as it was sent."""
         read = self._book.contexts.of(base)
-        return read.gone if read is not None else NONE_GONE
+        return read.gone if read is not None else NO_ABSENCES
 
     def marks(self, call: Call) -> bool:
         """Whether its client requests caching: it does not if nothing was written or read despite enough input."""

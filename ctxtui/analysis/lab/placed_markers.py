@@ -18,29 +18,29 @@ from ctxtui.curation.apply.standing_markers import markers_under_edits
 LIVES: Final = ("5m", "1h")
 """The client's own markers, with this lifetime for all of them."""
 
-Mark = tuple[int, float, int]
+PlacedMarker = tuple[int, float, int]
 """A node, a lifetime in seconds, and `CacheMarker.ends`."""
 
 
 def strategy_names() -> tuple[str, ...]:
     """Names of all cache strategies, as used on the command line."""
-    return (RECORDED, *LIVES, *(spelled(one.name) for one in STRATEGIES))
+    return (RECORDED, *LIVES, *(spell_name(one.name) for one in STRATEGIES))
 
 
-def spelled(name: str) -> str:
+def spell_name(name: str) -> str:
     """Spell a strategy's name in one word."""
     return name.replace(" + ", "+").replace(" ", "-")
 
 
-_BY_NAME: Final = {spelled(one.name): one for one in reversed(STRATEGIES)}
+_BY_NAME: Final = {spell_name(one.name): one for one in reversed(STRATEGIES)}
 
 
-def strategy_of(name: str) -> Strategy | None:
+def find_strategy(name: str) -> Strategy | None:
     """Find a strategy by name; None for the client's own markers."""
-    return _BY_NAME.get(spelled(name))
+    return _BY_NAME.get(spell_name(name))
 
 
-class SentRequestHere(NamedTuple):
+class VariantRequest(NamedTuple):
     """A request under a variant: its recorded `call`, and the `head` that is sent.
 
     `applied` are the edits that produced it, `path` holds its blocks. `life` is the client's lifetime ("": the
@@ -56,45 +56,45 @@ class SentRequestHere(NamedTuple):
     marked: bool = True
 
 
-def marks_of(
+def place_markers(
     name: str,
-    here: SentRequestHere,
+    here: VariantRequest,
     prompts: CachePrompts,
     tree: Tree,
     rules: CacheRules,
-    held: DeepestCached,
+    deepest_cached: DeepestCached,
     tokens: Callable[[int], int],
-    known: KnownEnds | None = None,
-) -> tuple[list[Mark], bool]:
+    known_ends: KnownEnds | None = None,
+) -> tuple[list[PlacedMarker], bool]:
     """Markers of a request by the strategy called `name`, and whether only they are cached.
 
     The latter are OpenAI's explicit breakpoints. `deepest_cached`, `tokens` and `known_ends` are as in
     `PlacementRequest`.
     """
-    strategy = strategy_of(name)
+    strategy = find_strategy(name)
     if strategy is not None:
         if not rules.mechanism.writes_at_markers:
             return [], False
-        asked = PlacementRequest(tree, here.head, rules, held, tokens, known)
-        return [(node, life, 0) for node, life in strategy.place(asked)], False
+        request = PlacementRequest(tree, here.head, rules, deepest_cached, tokens, known_ends)
+        return [(node, life, 0) for node, life in strategy.place(request)], False
     own = prompts.markers(here.call)
-    marks: list[Mark] = []
+    markers: list[PlacedMarker] = []
     if own is None:
-        marks = _inferred(here, tree, rules)
+        markers = _inferred_markers(here, tree, rules)
     else:
-        had = {(mark.item, RAW): mark.life for mark in own.valid if not mark.ends}
-        fixed = markers_under_edits(here.applied, had)
-        marks = [(here.path.standing(here.applied, edge), life, 0) for edge, life in fixed.items()]
-        for mark in own.valid:
-            node = here.head if mark.ends == 1 else message_before(tree, here.head)
-            if mark.ends and node != ROOT:
-                marks.append((node, mark.life, mark.ends))
+        lives = {(marker.item, RAW): marker.life for marker in own.valid if not marker.ends}
+        fixed = markers_under_edits(here.applied, lives)
+        markers = [(here.path.standing(here.applied, edge), life, 0) for edge, life in fixed.items()]
+        for marker in own.valid:
+            node = here.head if marker.ends == 1 else message_before(tree, here.head)
+            if marker.ends and node != ROOT:
+                markers.append((node, marker.life, marker.ends))
     if name in LIVES and rules.mechanism.writes_at_markers:
-        marks = [(node, rules.seconds(name), ends) for node, _, ends in marks]
-    return marks, own.explicit if own is not None else False
+        markers = [(node, rules.seconds(name), ends) for node, _, ends in markers]
+    return markers, own.explicit if own is not None else False
 
 
-def _inferred(here: SentRequestHere, tree: Tree, rules: CacheRules) -> list[Mark]:
+def _inferred_markers(here: VariantRequest, tree: Tree, rules: CacheRules) -> list[PlacedMarker]:
     """Markers of clients that do not record them: at the ends of the last messages."""
     if not here.marked or not rules.mechanism.writes_at_markers:
         return []
