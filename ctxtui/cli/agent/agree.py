@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 from msgspec import Struct, field
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.content.agreement import Agreement, agreements, load_bearing, spread
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
@@ -26,9 +26,9 @@ from ctxtui.services.chat.model_choice import choose_model as choose_model
 from ctxtui.services.chat.model_summary import parse_choice
 from ctxtui.services.chat.resending import ResendQuote, VariantSpec
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.lab.variants import policy_named
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
@@ -73,7 +73,7 @@ def agree(
 ) -> None:
     """Does it still work?"""
     config = config_of(context)
-    known = every_policy()
+    known = load_policies()
     # As the lab reads them: with settings behind the name.
     wanted = [VariantSpec(name=name, steps=policy_named(name, known)[1]) for name in policies]
     wanted += [VariantSpec(name=name, model=name) for name in models]
@@ -105,12 +105,12 @@ def agreed(
     heaviest blocks, to the provider at `base_url` ("": its own). Raises `CtxtuiError`: nothing can be sent again, it
     could cost more than the budget."""
     settings = config.settings
-    chosen = choose(loaded.session, thread)
+    chosen = choose_call(loaded.session, thread)
     numbers = spread(resending.resendable_calls(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
     partner = asyncio.run(_partner(call.model or loaded.session.model, base_url, config))
-    with Working("putting requests together") as work, counter_with_memory(settings) as counter:
-        known = account(loaded.session, counter, settings)
+    with Working("putting requests together") as work, cached_counter(settings) as counter:
+        known = make_account(loaded.session, counter, settings)
         heavy = resending.heaviest_blocks(known, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
         left_out = [resending.VariantSpec(name=one.name, without=one.digest) for one in heavy]
         wanted = [*variants, *left_out]

@@ -22,10 +22,10 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
 from ctxtui.services.chat.model_choice import DEFAULT_MODELS, providers_of
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.mcp_servers import McpServer, servers
+from ctxtui.services.config.mcp_servers import McpServer, load_servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.services.mcp.definition_size import DefinitionSizes, measure_definitions, read_definitions
@@ -76,7 +76,7 @@ def list_(context: click.Context, as_json: bool) -> None:
         note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
     for one in found:
         state = "off" if not one.enabled else "on" if leave.is_allowed(one) else "asks"
-        write(f"{state:<5} {one_line(one.name, 40):<20} {one_line(one.told, 400)}")
+        write(f"{state:<5} {one_line(one.name, 40):<20} {one_line(one.description, 400)}")
         if not leave.is_allowed(one):
             note(f"{one.name} is named by {one.place}: `ctxtui mcp allow {one.name}` lets it start as it is now")
 
@@ -92,7 +92,7 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
     for server in servers:
         if server.project:
             leave.allow(server)
-            note(f"{server.name} of {server.place} may start: {server.told}")
+            note(f"{server.name} of {server.place} may start: {server.description}")
         else:
             note(f"{server.name} is your own ({server.place}): it needs no leave")
     if as_json:
@@ -119,7 +119,7 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
     definitions = read_definitions(Path(what)) if _is_file(what) else asyncio.run(_asked(config, what))
     model = model or config.settings.model or DEFAULT_MODELS["anthropic"]
     dialect = RESPONSES if providers_of(model) == ["openai"] else ANTHROPIC
-    with counter_with_memory(config.settings) as counter:
+    with cached_counter(config.settings) as counter:
         found = measure_definitions(definitions, model, dialect, config.settings, counter)
     over = most is not None and found.tokens > most
     write_json(_sizes_json(found, what, most)) if as_json else _print(found)
@@ -138,7 +138,7 @@ async def _asked(config: Config, name: str) -> Sequence[Json]:
     server = _named(found, name)
     if not leave.is_allowed(server):
         raise CtxtuiError(
-            f"the MCP server {name} was not allowed yet: {server.told}",
+            f"the MCP server {name} was not allowed yet: {server.description}",
             place=server.place,
             way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
         )
@@ -154,7 +154,7 @@ async def _asked(config: Config, name: str) -> Sequence[Json]:
 
 
 def _configured(config: Config) -> tuple[list[McpServer], ServerPermissions]:
-    return servers(config, Path.cwd()), ServerPermissions(data_dir(config.settings.data_dir))
+    return load_servers(config, Path.cwd()), ServerPermissions(data_dir(config.settings.data_dir))
 
 
 def _named(found: Sequence[McpServer], name: str) -> McpServer:
@@ -169,7 +169,7 @@ def _server_json(one: McpServer, leave: ServerPermissions) -> dict[str, Any]:
     return {
         "name": one.name,
         "transport": "sse" if one.sse else "http" if one.url else "stdio",
-        "starts": one.told,
+        "starts": one.description,
         "enabled": one.enabled,
         "allowed": leave.is_allowed(one),
         "place": one.place,

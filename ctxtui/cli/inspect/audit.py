@@ -9,9 +9,9 @@ from typing import Any, Final
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.audit import Audited, summary
-from ctxtui.analysis.cache.audit import cache_bands, cache_summary
-from ctxtui.analysis.cache.missed import NOT_IN_RECORD
+from ctxtui.analysis.audit import AuditedCall, summarize
+from ctxtui.analysis.cache.audit import summarize_bands, summarize_reads
+from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note_failed, refuse, shown, write, write_json
 from ctxtui.cli.session_work import worked
@@ -67,9 +67,10 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
         "calls": len(every),
-        "input_tokens": summary(every),
+        "input_tokens": summarize(every),
         "per_file": [
-            {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
+            {"file": name, "calls": len(one.inputs), "input_tokens": summarize(one.inputs)}
+            for name, one in rows.items()
         ],
         "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
         **cache_json(rows),
@@ -77,7 +78,7 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
     }
 
 
-def _call(name: str, row: Audited) -> dict[str, Any]:
+def _call(name: str, row: AuditedCall) -> dict[str, Any]:
     fields = to_builtins(row)
     del fields["asked"]
     return {"file": name, **fields}
@@ -93,8 +94,8 @@ def as_text(rows: Rows) -> str:
     return "\n".join([above, head, *lines, *cache_text(rows)])
 
 
-def _line(name: str, rows: list[Audited]) -> str:
-    figures = summary(rows)
+def _line(name: str, rows: list[AuditedCall]) -> str:
+    figures = summarize(rows)
     cells = " ".join(f"{'-' if figures[key] is None else format(figures[key], '.2f'):>10}" for key, _ in _COLUMNS)
     plain = shown(name)
     return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"
@@ -104,8 +105,8 @@ def cache_json(rows: Rows) -> dict[str, Any]:
     """The fields of ``audit --json`` about the cache; every aggregate can be worked out from ``cache_per_call``."""
     every = [row for one in rows.values() for row in one.reads]
     return {
-        "cache_read": cache_summary(every),
-        "cache_band": cache_bands(every),
+        "cache_read": summarize_reads(every),
+        "cache_band": summarize_bands(every),
         "cache_misses": [one for name, some in rows.items() for one in _misses(name, some)],
         "cache_per_call": [{"file": name, **to_builtins(row)} for name, one in rows.items() for row in one.reads],
     }
@@ -126,8 +127,8 @@ def _misses(name: str, one: Audit) -> Iterator[dict[str, Any]]:
 def cache_text(rows: Rows) -> Iterator[str]:
     """Some lines per provider; every miss that nothing in the recordings explains has one, with its evidence."""
     every = [row for one in rows.values() for row in one.reads]
-    bands = cache_bands(every)
-    for provider, got in cache_summary(every).items():
+    bands = summarize_bands(every)
+    for provider, got in summarize_reads(every).items():
         missed = got["misses"]
         yield ""
         yield (

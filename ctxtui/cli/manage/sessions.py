@@ -16,7 +16,7 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
-from ctxtui.services.config.clients import client_of
+from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
@@ -128,7 +128,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "id": ids[one.key],
             "title": one.title,
             "source": one.source or None,
-            "client": client.name if (client := client_of(one.source)) else None,
+            "client": client.name if (client := find_client(one.source)) else None,
             **members(one, "client_version? path? stored? cwd? group"),
             "size": one.size if one.path and not _in_database(one) else None,
             # A sample is as old as its installation: that says nothing.

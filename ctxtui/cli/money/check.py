@@ -131,7 +131,8 @@ def _filled(one: CheckedRecording) -> Iterator[str]:
     size, window = one.figures.context_tokens, one.window
     share = window.share(size) if size is not None else None
     if share is not None:
-        yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {window.limit:,} is {window.words}"
+        limit = f"{window.limit:,} is {window.origin_text}"
+        yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {limit}"
 
 
 def _hits(found: Figures) -> str:

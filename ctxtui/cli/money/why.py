@@ -13,8 +13,8 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.cache import missed
-from ctxtui.analysis.cache.misses import dearest
+from ctxtui.analysis.cache import miss as missed
+from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
@@ -119,7 +119,7 @@ def statement_json(what: Statement, name: str) -> dict[str, Any]:
         "subscription": what.subscription,
         "parts": [{"name": name, "usd": paid.parts[name].usd, "tokens": paid.parts[name].tokens} for name in PARTS],
         "carried_in_full": {"usd": paid.in_full.usd, "tokens": paid.in_full.tokens},
-        "rewrites": [_rewrite(one) for one in dearest(paid.rewrites)],
+        "rewrites": [_rewrite(one) for one in sort_dearest(paid.rewrites)],
         "heaviest": [to_builtins(one) for one in what.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
@@ -155,7 +155,7 @@ def _cure(cure: Cure) -> dict[str, Any]:
     return {**members, "words": bill.cure_words(cure)}
 
 
-def _rewrite(one: missed.Missed) -> dict[str, Any]:
+def _rewrite(one: missed.CacheMiss) -> dict[str, Any]:
     return {
         **members(one, "thread call=number tokens usd paid_usd=paid"),
         "cause": _CAUSES.get(one.cause, one.cause),

@@ -21,7 +21,7 @@ from ctxtui.services.agent_tools.agent_commands import AgentCommands
 from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.mcp_servers import servers
+from ctxtui.services.config.mcp_servers import load_servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
@@ -172,7 +172,9 @@ def tools_for(
     settings = config.settings
     permissions = ServerPermissions(data_dir(settings.data_dir))
     logs, key_over_http = log_dir() / "mcp", settings.key_over_http
-    pool = ServerPool(servers(config, cwd), permissions, logs, wanted=settings.mcp_servers, key_over_http=key_over_http)
+    pool = ServerPool(
+        load_servers(config, cwd), permissions, logs, wanted=settings.mcp_servers, key_over_http=key_over_http
+    )
     commands = AgentCommands(cwd, settings, external.keep)
 
     def known() -> dict[str, str]:

@@ -59,7 +59,7 @@ class OwnTools:
         except CtxtuiError as error:
             return ToolResult(call.id, str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - the user's code: its error goes to the model and the chat goes on
-            why = plugins.reason(error, inspect.getsourcefile(inspect.unwrap(tool.run)) or "")
+            why = plugins.error_text(error, inspect.getsourcefile(inspect.unwrap(tool.run)) or "")
             return ToolResult(call.id, f"the tool failed: {why}", is_error=True)
 
 
@@ -99,7 +99,7 @@ def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple
 def _tools_of_plugin(part: plugins.Plugin) -> tuple[OwnTool, ...]:
     tools = _tools_in(part.value)
     if tools is None:
-        plugins.blame(part.place, "tools are a list of `OwnTool` called TOOLS")
+        plugins.report_trouble(part.place, "tools are a list of `OwnTool` called TOOLS")
     return tools or ()
 
 

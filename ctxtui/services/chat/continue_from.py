@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.growth.forks import ForkOrigin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
@@ -65,7 +65,7 @@ def find_continuation(
         hold(location.stored)
     loaded = open_named(location, settings)
     session = loaded.session
-    chosen = choose(session, thread, number)
+    chosen = choose_call(session, thread, number)
     if continues_itself:
         last = next(reversed(session.calls.values()), None)
         return Continuation(session=session, stored=location.stored, last=last, model=chosen.call.model)

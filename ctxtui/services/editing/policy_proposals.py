@@ -31,7 +31,7 @@ from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.editing.later_calls import situation_of
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.staging import StagingArea
@@ -109,7 +109,7 @@ class Proposals:
         self._coming = coming()
         self._overlay = desk.overlay(scene.thread or "main")
         self.rules = rules_for(self._staging.applied.context.dialect, desk.study.book.card(self._model))
-        self._policies = tuple(every_policy().values())
+        self._policies = tuple(load_policies().values())
         self._given: dict[str, dict[str, Json]] = {}
         self._worked: tuple[AdviceSearch, PriceTag | None] | None = None
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.next_call import Coming, coming_with
+from ctxtui.analysis.cache.next_call import NextCallForecast, adjust_forecast
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
@@ -61,7 +61,7 @@ class RequestCounts:
         if known is not None:
             self._known = [*(one for one in self._known if one is not known), known]
             return known[2]
-        if not study.book.counted(call.model, applied.context.head):
+        if not study.book.is_counted(call.model, applied.context.head):
             return None
         waiting: list[Block] = []
 
@@ -134,7 +134,7 @@ class StagingArea:
         """As `next_call`, before the context grew; None where that is not known."""
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
-    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> Coming | None:
+    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
         """How the next call is foretold, under what is staged too unless all of it waits; None while that is worked
         out. The arguments are as in `next_call`."""
         found = self.next_call(scene, later, live=live)
@@ -148,7 +148,7 @@ class StagingArea:
         if tag is None:
             return replace(found.coming, outdated=True)
         now = tag.moments[0]
-        return coming_with(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
+        return adjust_forecast(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
 
     def _known(self, scene: Scene, later: Later) -> bool:
         """Whether the next call can be asked for."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.services.config.format_registry import detect, format_called
+from ctxtui.services.config.format_registry import detect, find_format
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.multi_file import read_multi_file
@@ -35,7 +35,7 @@ def glance(path: Path, source: str) -> Glance:
     try:
         size = path.stat().st_size
         pieces = read_multi_file(path)
-        form = format_called(source)
+        form = find_format(source)
         if form is None or (pieces is None and not form.sniff(_head(path, HEAD_BYTES), path.name)):
             # Some clients write files of two kinds.
             form = detect(_head(path, HEAD_BYTES), path.name)

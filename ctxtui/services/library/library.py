@@ -16,7 +16,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildProcess
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
-from ctxtui.services.config.projects import related
+from ctxtui.services.config.projects import related_directories
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import (
     FoundRecording,
@@ -80,7 +80,7 @@ class SessionLibrary:
 
     def placed(self) -> list[SessionSummary]:
         """As `glimpses`, with the directory of each Codex session, for which its first line is read."""
-        around = related(self._cwd, os.environ)
+        around = related_directories(self._cwd, os.environ)
         return self._seen(read_directories(self._found(), around))
 
     def _found(self) -> list[FoundRecording]:
@@ -197,7 +197,7 @@ class SessionLibrary:
         known = [self._known(one) for one in seen]
         held = {one.stored for one in known}
         rest = [row for row in self._rows if row.id not in held and row.path not in self._transcripts]
-        around = related(self._cwd, os.environ) if rest else ()
+        around = related_directories(self._cwd, os.environ) if rest else ()
         return [*known, *(_from_row(row, row.id in self._hosted, around) for row in rest)]
 
     def _ask_store(self) -> list[SessionRow]:

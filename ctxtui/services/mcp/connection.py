@@ -16,7 +16,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.providers.bounded_answers import bind
 from ctxtui.providers.endpoint import is_loopback, is_plain
-from ctxtui.services.config.environment import handed_on
+from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
     OfferedText,
@@ -234,7 +234,7 @@ class ServerConnection:
         await asyncio.to_thread(import_module, "mcp")  # takes most of a second
         from mcp import Client
 
-        server = self.server.filled(os.environ)
+        server = self.server.expand_variables(os.environ)
         if server.headers and is_plain(server.url, key_over_http=self._key_over_http):
             raise BadConfig(
                 "its headers would go over plain http to another machine",
@@ -263,7 +263,7 @@ class ServerConnection:
         parameters = StdioServerParameters(
             command=server.command,
             args=list(server.args),
-            env={**handed_on(os.environ), **server.env},
+            env={**passed_variables(os.environ), **server.env},
             cwd=server.cwd or None,
             encoding=_BOUNDED,
         )
@@ -274,7 +274,7 @@ class ServerConnection:
 
         hooks = {"response": [self._check_response]}
         # The environment's proxy must not be used between two programs of this machine.
-        environment = not is_loopback(self.server.filled(os.environ).url)
+        environment = not is_loopback(self.server.expand_variables(os.environ).url)
         return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks, trust_env=environment)
 
     async def _check_response(self, response: Response) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
-from ctxtui.services.config.projects import related
+from ctxtui.services.config.projects import related_directories
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
 from ctxtui.services.recordings.databases.sessions import find_session, list_roots
@@ -91,7 +91,7 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
     It is a recording, or a session stored only in the database, such as a chat. Raises `NotFound`; if there is no
     recording, also errors of the database.
     """
-    around = related(cwd, os.environ)
+    around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
     here = find_newest(recordings, around)
     try:

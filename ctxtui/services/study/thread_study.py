@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.audit import records
+from ctxtui.analysis.audit import build_record
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.spending import row_of
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.analysis.session_events import CallEvent, events
+from ctxtui.analysis.session_events import CallEvent, list_events
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
@@ -41,7 +41,7 @@ class ThreadStudy:
         self.lock = threading.Lock()
         self.calls: Sequence[Call] = ()
         self.events: Sequence[CallEvent] = ()
-        self.missed: Mapping[int, Missed] = {}
+        self.missed: Mapping[int, CacheMiss] = {}
         """Known misses by number of call (from 1)."""
         self.boundaries = Boundaries(session.tree)
         self.turns = Turns(session.tree)
@@ -65,7 +65,7 @@ class ThreadStudy:
         self._searched = 0
         self._session = session
         self._seen_calls: Sequence[Call] = ()
-        self._misses: Sequence[Missed] = ()
+        self._misses: Sequence[CacheMiss] = ()
         self.refresh()
 
     @property
@@ -98,22 +98,22 @@ class ThreadStudy:
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
-    def find_events(self, misses: Sequence[Missed] = ()) -> bool:
+    def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
         """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
         self.missed = {one.number: one for one in misses if one.thread == self.thread}
-        self.events = events(self._session, self.thread, misses)
+        self.events = list_events(self._session, self.thread, misses)
         self._seen_calls, self._misses = calls, misses
         return True
 
     def compare_forecasts(self, book: Book) -> bool:
         """Compare forecasts of the calls with their reports; True if there was anything to do."""
-        calls, known = self.calls, book.foretold
+        calls, known = self.calls, book.forecast_count
         if self._recorded[0] is calls and self._recorded[1] == known:
             return False
-        self.records, self._recorded = records(book, calls), (calls, known)
+        self.records, self._recorded = build_record(book, calls), (calls, known)
         return True
 
     def track_lifetimes(self, limit: int) -> bool:

@@ -13,7 +13,7 @@ from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_session import variant_session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.editing.variant_files import VariantFile, keep_variant, variants_dir
 from ctxtui.services.lab.experiment import bench_of, keep_loaded
 from ctxtui.services.lab.variants import own_models, sought, variants
@@ -44,7 +44,7 @@ class OpenLab:
         location = locate(name, cwd, settings)
         self._loaded = open_named(location, settings)
         self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
-        with counter_with_memory(settings) as counter:
+        with cached_counter(settings) as counter:
             self._bench = bench_of(self._loaded.session, counter, settings)
         keep_loaded()
         self._runs: list[VariantRun] = []

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.findings.cache_markers import UNASKED
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
@@ -27,9 +27,9 @@ from ctxtui.core.session import Session
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import Cost, recorded_usd
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account, priced
+from ctxtui.services.counting.accounts import Account, make_account, priced_account
 from ctxtui.services.counting.books import book_for
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
@@ -78,12 +78,12 @@ def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
     settings, by, own = request
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
     ids = _call_ids(session, own)
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         if by in _BLOCK_GROUPINGS:
             say("counting tokens")
-            account_ = account(session, counter, settings)
+            account_ = make_account(session, counter, settings)
         else:
-            account_ = priced(session, book_for(session, counter, settings), settings)
+            account_ = priced_account(session, book_for(session, counter, settings), settings)
         calls = [call for id_, call in session.calls.items() if id_ in ids]
         prices = [(call, price) for call in calls if (price := account_.costs[call.id]) is not None]
         known = [(recorded_usd(call), price.usd) for call, price in prices]
@@ -148,11 +148,11 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
         return SessionStatement([], None)
     say("adding up")
     trouble = ""
-    with counter_with_memory(settings) as counter:
-        one = account(session, counter, settings)
+    with cached_counter(settings) as counter:
+        one = make_account(session, counter, settings)
         made = one.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            edits, trouble = known_edits(loaded, settings, choose(session))
+            edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(made, one, counter, settings, edits)
         made.cures = measure_savings(one, counter, made.cures)
         made.subscription = subscribed(named, settings)

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import Audit, audit
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.books import Audit, audit_session
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, tried
@@ -56,7 +56,7 @@ def open_counted(
     """Open the session with a counter for it. Raises what `open_named` raises."""
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     say(doing)
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         yield loaded, counter
 
 
@@ -81,7 +81,7 @@ def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
     """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
     settings, estimator = request
     with open_counted(named, settings, say, "foretelling") as (loaded, counter):
-        return audit(loaded.session, counter, settings, estimator)
+        return audit_session(loaded.session, counter, settings, estimator)
 
 
 def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:

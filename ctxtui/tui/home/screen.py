@@ -14,7 +14,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from ctxtui.services.config.clients import places_of
+from ctxtui.services.config.clients import search_places
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
@@ -340,7 +340,7 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         directory,
         Path.home(),
         first_run=new,
-        sought=places_of(settings.clients),
+        sought=search_places(settings.clients),
         find=find,
         ledger=ledger,
         stats=stats,

@@ -28,7 +28,7 @@ from ctxtui.views.transcript.cursor_place import CursorPlace
 from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.curation.context import Context
     from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
@@ -243,7 +243,7 @@ class ContextEdits:
             state.feed.work()
         return pane.staging, pane
 
-    def coming_of(self, scene: Scene) -> Coming | None:
+    def coming_of(self, scene: Scene) -> NextCallForecast | None:
         """The next call, where it is to be shown: while the context has edits, at the end of a live session, while what
         the last call left is still cached, or when it was asked for."""
         state, desk = self._state, self.desk

@@ -307,7 +307,10 @@ class RepeatsScreen(BlockList[Repeated]):
         tree, running = scene.session.tree, scene.running
         found = repeats_of(scene.session, scene.book.names, scene.head)
         return duplicates.ordered(
-            [duplicates.repeated(tree, scene.turns, r, running.own(r.node), running.category(r.node)) for r in found]
+            [
+                duplicates.repeated(tree, scene.turns, r, running.block_tokens(r.node), running.category(r.node))
+                for r in found
+            ]
         )
 
     def figures(self, rows: Sequence[Repeated]) -> Table[Repeated]:

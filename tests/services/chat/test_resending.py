@@ -36,7 +36,7 @@ from ctxtui.services.chat.resending import (
     send_plan,
 )
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from tests.cases.sessions import Story, use
 
@@ -61,7 +61,7 @@ def session(rounds: int = 6) -> Session:
 
 def accounted(made: Session) -> tuple[Account, Counter, Settings]:
     counter, settings = Counter(), Settings()
-    return account(made, counter, settings), counter, settings
+    return make_account(made, counter, settings), counter, settings
 
 
 def without(made: Session, text: str) -> list[Recorded]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ctxtui.services.config.clients import CLIENTS as KNOWN
-from ctxtui.services.config.clients import client_of
+from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import FoundRecording, find_recordings, read_directories, recording_at
 from ctxtui.services.recordings.open import load
@@ -40,7 +40,7 @@ def found_in(home: Path, cwd: Path, **env: str) -> list[FoundRecording]:
 def by_client(found: list[FoundRecording]) -> dict[str, list[FoundRecording]]:
     told: dict[str, list[FoundRecording]] = {}
     for one in found:
-        client = client_of(one.source)
+        client = find_client(one.source)
         assert client is not None
         told.setdefault(client.name, []).append(one)
     return told

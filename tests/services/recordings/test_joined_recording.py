@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.call import BY_TRANSCRIPT, Call, Fidelity, provider_id
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.session import Session
@@ -304,15 +304,15 @@ def test_what_ctxtui_did_not_record_is_opened_as_ever(home: Path, tmp_path: Path
 def test_the_clients_own_records_are_what_is_copied_for_it(home: Path, tmp_path: Path) -> None:
     transcript = plant(home, tmp_path)
     alone = load(transcript)
-    chosen = choose(alone.session)
+    chosen = choose_call(alone.session)
     expected = resumed(alone, chosen, "claude-code")
     record(list(alone.session.calls.values())[2:], transcript.stem)
     joined = load(transcript)
-    found = resumed(joined, choose(joined.session), "claude-code")
+    found = resumed(joined, choose_call(joined.session), "claude-code")
     assert joined.transcript == transcript
     assert found.data.count(b"\n") == expected.data.count(b"\n") and found.lost == expected.lost
     # What only went by here is translated.
-    one = choose(joined.session)
+    one = choose_call(joined.session)
     assert resumed(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data != found.data
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
@@ -28,9 +28,9 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, LeavingRequest, PreparedRequest
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import Next, count_for, first_of, next_in
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
@@ -59,7 +59,7 @@ class _OpenRecording(Struct):
     def from_loaded(cls, loaded: Loaded, settings: Settings) -> _OpenRecording:
         counter = Counter()
         book = book_for(loaded.session, counter, settings)
-        return cls(loaded, book, counter, Replay(book, cached_by(book)), SessionEdits(loaded, settings))
+        return cls(loaded, book, counter, Replay(book, cache_rules_by_call(book)), SessionEdits(loaded, settings))
 
     @property
     def session(self) -> Session:
@@ -159,17 +159,17 @@ class Preparer:
         policy_context = PolicyContext(
             context=context,
             log=tuple(overlay.log),
-            tokens=sizes.at,
-            count=sizes.of,
+            tokens=sizes.tokens_at,
+            count=sizes.block_tokens,
             usable=context_window(book, last, request.settings.usable_share).usable,
             rules=rules,
             cold=not next_call.asked.read,
-            hidden=max(0, next_call.asked.prompt.total - sizes.whole) if not overlay.applied else 0,
+            hidden=max(0, next_call.asked.prompt.total - sizes.total) if not overlay.applied else 0,
         )
         prices = EditPrices(
             applied, next_call.asked, next_call.weigh, counter(card), counting_terms(book, last, context)
         )
-        steps = chosen_steps(request.policies, request.policy_settings)
+        steps = build_steps(request.policies, request.policy_settings)
         return act_at_price(steps, policy_context, overlay, prices.tag, request.settings.horizon)
 
     def _open_recording(self, request: LeavingRequest) -> _OpenRecording:
@@ -187,7 +187,7 @@ class Preparer:
         return recording
 
 
-def miss_reason(forecast: Coming, calls: Sequence[Call]) -> str:
+def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
     """The reason why a thread's next call will miss the cache; "" if it will hit, or nothing was cached. It misses if
     it reads at most half of the input of the last of `calls`.
     """
