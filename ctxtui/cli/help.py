@@ -51,7 +51,7 @@ def _policies() -> str:
     for policy in every_policy().values():
         told.append(f"{policy.name:<20} {policy.about}")
         for key, value in policy.defaults.items():
-            told.append(f"    {key + ' = ' + canonical.text_of(value):<32} {policy.notes.get(key, '')}")
+            told.append(f"    {key + ' = ' + canonical.dump_text(value):<32} {policy.notes.get(key, '')}")
     return "\n".join(told)
 
 

@@ -19,7 +19,7 @@ from ctxtui.core.edit import Edit, Target
 from ctxtui.core.tree import Tree
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.turns import source_of
+from ctxtui.wire.translate.turns import detect_dialect
 
 ASSISTANT: Final = frozenset({"assistant", "model"})
 THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -54,7 +54,7 @@ class Message(NamedTuple):
 def _dialect(items: Sequence[Item]) -> str:
     """The dialect of items that no request is known of; where only words tell, a system message says Chat."""
     first = next((item.place.role for item in items if item.place.section == "messages"), "")
-    return source_of(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
+    return detect_dialect(items) or (CHAT if first in ("system", "developer") else ANTHROPIC)
 
 
 def lifetimes(request: Request) -> dict[int, str]:
@@ -71,7 +71,7 @@ def skeleton_of(tree: Tree, call: Call, head: int) -> Skeleton | None:
     stands in both has its spelling and its markers. Raises `Malformed` where it is not of the recorded blocks."""
     if call.skeleton is None or call.skeleton.dialect not in GRAMMARS or tree.holds(head, call.sent_head):
         return call.skeleton
-    if not call.edited:
+    if not call.is_edited:
         return call.skeleton
     return Request(tuple(tree.items(call.sent_head)), call.skeleton).with_items(tree.items(head)).skeleton
 
@@ -188,7 +188,7 @@ class Context:
         if spelled is None or spelled.dialect not in GRAMMARS:
             return cls(tree, end)
         request = Request((), spelled)
-        known = lifetimes(request) if call.edited or tree.holds(end, call.sent_head) else {}
+        known = lifetimes(request) if call.is_edited or tree.holds(end, call.sent_head) else {}
         return cls(tree, end, spelled.dialect, request.params, known)
 
     def __len__(self) -> int:

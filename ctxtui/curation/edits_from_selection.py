@@ -165,7 +165,7 @@ def breakpoint_steps(context: Context, in_force: Sequence[Edit], at: int) -> lis
     lives, now = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])[1:], ""
     for edit in in_force:
         if edit.kind == BREAKPOINT and any(context.find(target) == at for target in edit.targets):
-            now = str(edit.given.get("ttl") or lives[0]) if edit.given.get("on", True) else ""
+            now = str(edit.params.get("ttl") or lives[0]) if edit.params.get("on", True) else ""
     longer = lives[lives.index(now) + 1 :] if now in lives else () if now else lives[:1]
     states: list[dict[str, Json]] = [{"on": True, "ttl": ttl} for ttl in longer] + ([{"on": False}] if now else [])
     return [make(BREAKPOINT, [context.target(at)], given) for given in states]
@@ -176,9 +176,9 @@ def text_at(context: Context, in_force: Sequence[Edit], at: int) -> tuple[int | 
     the edit that would say so; (None, "", "") where there is none."""
     for edit in reversed(in_force):
         if edit.kind == SUMMARIZE and any(context.find(target) == at for target in edit.targets):
-            return at, str(edit.given.get("text") or ""), SUMMARIZE
+            return at, str(edit.params.get("text") or ""), SUMMARIZE
         if edit.kind == REPLACE and any(context.find(target) == at for target in edit.targets):
-            return at, str(edit.given.get("text") or ""), REPLACE
+            return at, str(edit.params.get("text") or ""), REPLACE
     block = context.items[at].block
     words = words_of(block)
     return (at, words, REPLACE) if changeable(block) and has_words(block) and words else (None, "", "")
@@ -188,7 +188,7 @@ def reworded(context: Context, in_force: Sequence[Edit], at: int, text: str) -> 
     """The edit that puts `text` at position `at`: in a summary's place where one stands there, else in the block's."""
     for edit in reversed(in_force):
         if edit.kind == SUMMARIZE and any(context.find(target) == at for target in edit.targets):
-            return make(SUMMARIZE, edit.targets, {**edit.given, "text": text})
+            return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
     return make(REPLACE, [context.target(at)], {"text": text})
 
 
@@ -196,7 +196,7 @@ def put_in_again(edit: Edit, text: str) -> Edit | None:
     """The summary or note that `edit` puts in, saying `text`; None where it puts in something else."""
     if edit.kind not in (SUMMARIZE, NOTE):
         return None
-    return make(edit.kind, edit.targets, {**edit.given, "text": text})
+    return make(edit.kind, edit.targets, {**edit.params, "text": text})
 
 
 def put_in_there(in_force: Sequence[Edit], edit: Edit) -> list[Edit]:
@@ -216,12 +216,12 @@ def note(context: Context, at: int, text: str) -> Edit:
 def keeping(context: Context, in_force: Sequence[Edit], literal: str) -> Edit | None:
     """The summary that took `literal` away, saying it word for word; None where no summary did."""
     for edit in reversed(in_force):
-        if edit.kind != SUMMARIZE or literal in str(edit.given.get("text") or ""):
+        if edit.kind != SUMMARIZE or literal in str(edit.params.get("text") or ""):
             continue
         covered = (context.find(target) for target in edit.targets)
         if any(at is not None and literal in _said(context, at) for at in covered):
-            text = str(edit.given.get("text") or "").rstrip("\n")
-            return make(SUMMARIZE, edit.targets, {**edit.given, "text": f"{text}\n- kept: {literal}"})
+            text = str(edit.params.get("text") or "").rstrip("\n")
+            return make(SUMMARIZE, edit.targets, {**edit.params, "text": f"{text}\n- kept: {literal}"})
     return None
 
 

@@ -158,7 +158,7 @@ def moves_there(context: Context, in_force: Sequence[Edit], positions: Sequence[
         if edit.kind == MOVE and edit.author == USER:
             here = [at for target in edit.targets if (at := context.find(target)) in wanted]
             found.update((at, edit) for at in here if at is not None)
-    there = all(at in found and found[at].given.get("to", "system") == to for at in positions)
+    there = all(at in found and found[at].params.get("to", "system") == to for at in positions)
     return list({edit.id: edit for edit in found.values()}.values()) if there else []
 
 
@@ -211,7 +211,7 @@ def asked(
         else:
             found += made
     for edit in found:
-        name = str(edit.given.get("name") or "")
+        name = str(edit.params.get("name") or "")
         if name in kept:
             keep(name, kept[name])
     return AskedEdits(found, why, left)

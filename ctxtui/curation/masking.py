@@ -364,7 +364,7 @@ class Masker:
         if inner is None:
             return other(words)
         masked = self._masked(inner, _CONTENT)
-        return words if masked == inner else canonical.text_of(masked)
+        return words if masked == inner else canonical.dump_text(masked)
 
     def _number(self, value: float | Number, key: str) -> Json:
         words = value.text if isinstance(value, Number) else str(value)

@@ -10,7 +10,7 @@ import pytest
 from ctxtui.attach.run import session_of
 from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_kinds import DROP
-from ctxtui.core.edit_log import Stamp, applying, standing, undoing, waiting
+from ctxtui.core.edit_log import Stamp, apply_staged, edits_in_force, undo_last, waiting_until
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.curated import AppliedEdits, StoredEdits
@@ -32,7 +32,7 @@ def read(path: Path, session: str, thread: str) -> StoredEdits:
             log = store.edits(session, thread)
         except NotFound:
             return StoredEdits()
-    return StoredEdits(standing(log).applied, bool(waiting(log)))
+    return StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
 
 
 @pytest.mark.parametrize("seed", few(range(4)))
@@ -61,9 +61,9 @@ def test_what_is_known_is_what_the_database_says_from_scratch(tmp_path: Path, se
                 edit = make(DROP, [Target("ab" * 16)], id=f"e{step}", at=float(step), batch=f"b{step}")
                 store.add_edits(session, [edit], thread=thread)
             elif rng.random() < 0.6:
-                store.add_edits(session, applying(log, Stamp(f"a{step}", float(step))), thread=thread)
+                store.add_edits(session, apply_staged(log, Stamp(f"a{step}", float(step))), thread=thread)
             else:
-                store.add_edits(session, undoing(log, Stamp(f"u{step}", float(step))), thread=thread)
+                store.add_edits(session, undo_last(log, Stamp(f"u{step}", float(step))), thread=thread)
 
 
 def test_nothing_is_read_for_a_session_without_edits(tmp_path: Path) -> None:

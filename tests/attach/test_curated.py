@@ -24,7 +24,7 @@ from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit import APPLY, REVERT, Edit, Target, make, payload
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import Context, lifetimes
@@ -160,10 +160,10 @@ def test_law_what_is_taken_back_leaves_the_programs_own_bytes(dialect: str) -> N
         log = edits(rng, Context(tree, tree.extend(ROOT, request.items), dialect, request.params, lifetimes(request)))
         log = [one for one in log if one.kind != REVERT]
         applied = [*log, Edit("applied", APPLY, payload=payload({"ids": [one.id for one in log]}))]
-        altered += curated(url, body, standing(applied).applied).body not in (None, body)
+        altered += curated(url, body, edits_in_force(applied).applied).body not in (None, body)
         back = [*applied, *(Edit(f"back {one.id}", REVERT, reverts=one.id) for one in log)]
-        assert standing(applied).applied and standing(back).applied == ()
-        assert curated(url, body, standing(back).applied).body is None
+        assert edits_in_force(applied).applied and edits_in_force(back).applied == ()
+        assert curated(url, body, edits_in_force(back).applied).body is None
     assert altered > 10
 
 

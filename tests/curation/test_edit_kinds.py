@@ -12,9 +12,9 @@ import pytest
 from ctxtui.core import block, edit_json
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Edit, in_force, make
+from ctxtui.core.edit import Edit, active_edits, make
 from ctxtui.core.edit_kinds import KINDS, EditKind
-from ctxtui.core.edit_log import Stamp, standing, undoing
+from ctxtui.core.edit_log import Stamp, edits_in_force, undo_last
 from ctxtui.core.errors import Malformed
 from ctxtui.curation.apply.applied import Insertion
 from ctxtui.curation.apply.apply import apply
@@ -60,7 +60,7 @@ def test_a_kind_is_documented_with_what_its_payload_holds(kind: EditKind) -> Non
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_kind_is_drawn_and_its_work_is_where_its_row_says(kind: EditKind) -> None:
-    assert kind.mark in MARK and kind.shown
+    assert kind.mark in MARK and kind.label
     assert kind.rewrites == (kind.name in REWRITERS)
     assert kind.adds == (kind.name in INSERTIONS)
     assert not (kind.rewrites and kind.takes_away)
@@ -83,9 +83,9 @@ def test_any_edit_of_a_kind_does_what_its_row_says_and_undone_it_is_nothing(name
         assert not applied.marks or kind.marks_cache
         assert not applied.pinned or kind.pins
         assert edit_json.loads(edit_json.dumps(log)) == log
-        assert kind.shown in logged(log) and MARK[kind.mark].glyph in logged(log)
-        undone = [*log, *undoing(log, Stamp("u", 1.0))]
-        assert in_force(undone) == [] and apply(context, undone) == plain
+        assert kind.label in logged(log) and MARK[kind.mark].glyph in logged(log)
+        undone = [*log, *undo_last(log, Stamp("u", 1.0))]
+        assert active_edits(undone) == [] and apply(context, undone) == plain
     does = kind.rewrites or kind.takes_away or kind.adds or kind.marks_cache or kind.pins
     assert bool(done) == does
 
@@ -114,5 +114,5 @@ def test_another_kind_is_a_row_and_what_it_does(monkeypatch: pytest.MonkeyPatch)
     said = [item.block for item in applied.sent if item.block.kind != HEADER]
     assert said == [block.text("BE LOUD"), block.text("shouted by hand")]
     assert not applied.held and not applied.asleep
-    assert f"{MARK['replaced'].glyph} shout" in logged([edit]) and standing([edit]).staged == (edit,)
-    assert apply(context, [edit, *undoing([edit], Stamp("u", 1.0))]) == apply(context, [])
+    assert f"{MARK['replaced'].glyph} shout" in logged([edit]) and edits_in_force([edit]).staged == (edit,)
+    assert apply(context, [edit, *undo_last([edit], Stamp("u", 1.0))]) == apply(context, [])

@@ -30,11 +30,11 @@ def message(role: str, *parts: Block) -> list[Item]:
 
 
 def use(id_: str, name: str, **given: object) -> Block:
-    return block.of({"type": "tool_use", "id": id_, "name": name, "input": given})
+    return block.from_part({"type": "tool_use", "id": id_, "name": name, "input": given})
 
 
 def result(id_: str, text: str) -> Block:
-    return block.of({"type": "tool_result", "tool_use_id": id_, "content": text})
+    return block.from_part({"type": "tool_result", "tool_use_id": id_, "content": text})
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_truncating_and_externalizing_skip_what_would_gain_nothing(context: Cont
     assert [edit.targets for edit in edits(context, "truncate", [long, short], nothing)] == [(context.target(long),)]
     kept: dict[str, bytes] = {}
     (edit,) = edits(context, "externalize", [long], kept.__setitem__)
-    assert kept[str(edit.given["name"])].startswith(b"x = 1") and str(edit.given["name"]).startswith("Read_")
+    assert kept[str(edit.params["name"])].startswith(b"x = 1") and str(edit.params["name"]).startswith("Read_")
 
 
 def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
@@ -102,7 +102,7 @@ def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
     summary = summary_of(context, chosen, SummaryTerms())
     assert summary is not None
     node, text, kind = text_at(context, [summary], chosen[1])
-    assert node == chosen[1] and kind == SUMMARIZE and text == summary.given["text"]
+    assert node == chosen[1] and kind == SUMMARIZE and text == summary.params["text"]
     assert reworded(context, [summary], chosen[1], "shorter").targets == summary.targets
     plain = at(context, "thanks")
     assert reworded(context, [summary], plain, "bye").kind == "replace"
@@ -114,7 +114,7 @@ def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:
         log, here, offered = list[Edit](), at(context, "thanks"), []
         for _ in range(4):
             steps = breakpoint_steps(there, log, here)
-            offered.append([edit.given.get("ttl") for edit in steps])
+            offered.append([edit.params.get("ttl") for edit in steps])
             log.append(steps[0])
         # Behind a breakpoint a longer one may be impossible: then none is next.
         assert offered == [lives[:1], [lives[1], None], [None], lives[:1]]

@@ -99,7 +99,7 @@ def test_what_was_read_last_is_never_lost() -> None:
 
 
 def test_json_is_compacted_by_rule_or_it_is_said_why_not() -> None:
-    data = canonical.text_of([{"name": f"button {n}", "bounds": [1, 2, 3, 4]} for n in range(9)])
+    data = canonical.dump_text([{"name": f"button {n}", "bounds": [1, 2, 3, 4]} for n in range(9)])
     context = of(message("user", block.text(f"screen: {data} end"), block.text("no data"), block.text(data)))
     here, plain = at(context, "screen"), apply(context, [])
     (edit,) = compacted(plain, [here], {"drop": ["bounds"], "rename": {"name": "n"}}).edits
@@ -166,9 +166,9 @@ def test_what_cannot_be_hoisted_is_said() -> None:
     assert "cut, do not rewrite" in hoisted(plain, [here], " ").why
     assert "move the block" in hoisted(plain, [here], "do this").why
     (edit,) = hoisted(plain, [here], "do ").edits
-    assert edit.given == {"text": "do ", "to": "system"}
+    assert edit.params == {"text": "do ", "to": "system"}
     (edit,) = hoisted(plain, results(context), "x = 1\n").edits
-    assert edit.given["to"] == "first", "what a tool said gets no say in the system prompt"
+    assert edit.params["to"] == "first", "what a tool said gets no say in the system prompt"
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +192,7 @@ def test_the_static_part_of_the_sample_leaves_and_nothing_is_lost(evolved: list[
     context = evolved[-1]
     here, part = offered(context, [one.head for one in evolved])
     (edit,) = hoisted(apply(context, []), [here], part).edits
-    assert edit.kind == HOIST and edit.given["text"] == part
+    assert edit.kind == HOIST and edit.params["text"] == part
     found, before = apply(context, [edit]), context.reading(here).text
     after = next(one for one in found.items if one.node == context.nodes[here]).item.block.value()["text"]
     cut = before.index(part)

@@ -79,7 +79,7 @@ Steps 5-8:
 
 def test_rounds_become_steps_under_the_headings_of_the_document() -> None:
     made = list(POLICY.propose(situation_of(talk(*ROUNDS)), {"n": 1, "slack": 0, "limit": 0, "cut": 1000}))
-    assert [edit.kind for edit in made] == ["summarize"] and made[0].given["text"] == LOG
+    assert [edit.kind for edit in made] == ["summarize"] and made[0].params["text"] == LOG
 
 
 def test_facts_go_before_anything_of_the_last_rounds_is_cut() -> None:

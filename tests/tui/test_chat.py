@@ -474,7 +474,7 @@ def received(seen: list[Seen]) -> list[str]:
 
 def notes(screen: ChatScreen) -> list[object]:
     assert screen.edits.overlay is not None
-    return [edit.given.get("text") for edit in screen.edits.overlay.staged if edit.kind == "note"]
+    return [edit.params.get("text") for edit in screen.edits.overlay.staged if edit.kind == "note"]
 
 
 async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_back(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         usage, by = call.usage, self.rates(call)
         if usage is None or by is None:
             return 0.0
-        return usage.fresh * by.fresh + usage.cache_read * by.read + by.written(usage)
+        return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
     def position(self, node: int) -> int | None:
         """Where the block that `node` first was stands in the context now, if it still does as it was."""

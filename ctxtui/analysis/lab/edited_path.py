@@ -10,7 +10,7 @@ from operator import is_
 from typing import NamedTuple
 
 from ctxtui.core.block import HEADER, Item
-from ctxtui.core.edit import REPAIR, Edit, in_force
+from ctxtui.core.edit import REPAIR, Edit, active_edits
 from ctxtui.core.edit_kinds import NOTE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Edge
@@ -118,7 +118,7 @@ class EditedPath:
 
     def _missing(self, applied: Applied) -> AwaitedTargets:
         """The blocks that edits are about and that are not there yet: of an edit of several blocks some may be."""
-        targets = (target for edit in in_force(self.log) for target in edit.targets)
+        targets = (target for edit in active_edits(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
     def _reaches(self, context: Context, applied: Applied, length: int) -> bool:

@@ -173,7 +173,7 @@ def curated_from(
             chosen,
             steps=steps,
             edits=edits,
-            under=stand if steps or len(edits) > len(stand) or chosen.call.edited else (),
+            under=stand if steps or len(edits) > len(stand) or chosen.call.is_edited else (),
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,

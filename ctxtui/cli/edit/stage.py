@@ -136,7 +136,7 @@ class _Desk(Struct, frozen=True):
         so. What its author took back can be staged again."""
         if author == USER:
             return edit
-        made = make(edit.kind, edit.targets, edit.given, author=author)
+        made = make(edit.kind, edit.targets, edit.params, author=author)
         again = sum(one.reverts.partition("~")[0] == made.id and one.author == author for one in self.overlay.log)
         return replace(made, id=f"{made.id}~{again}") if again else made
 
@@ -168,7 +168,7 @@ def _staged_lines(desk: _Desk, found: Curation) -> Iterator[str]:
         state = "applied" if edit.id in applied else "staged"
         blocks = ", ".join(_target_names(found, edit)) or "a block that is not in this context"
         author = safe_text.one_line(edit.author, 60)
-        yield f"{state:<8} {kind_of(edit.kind).shown:<12} {blocks}  by {author}"
+        yield f"{state:<8} {kind_of(edit.kind).label:<12} {blocks}  by {author}"
 
 
 def _target_names(found: Curation, edit: Edit) -> list[str]:

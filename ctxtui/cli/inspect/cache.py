@@ -12,7 +12,7 @@ import click
 from ctxtui.analysis.cache.marker_trials import Placing
 from ctxtui.analysis.call_choice import choose
 from ctxtui.cache.marker_placement import DEFAULT
-from ctxtui.cache.marker_value import Worth
+from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
@@ -195,7 +195,7 @@ def _marker_table(one: Placing, several: bool) -> Iterator[str]:
     paid = isclose(one.own, one.paid)
     how = "what was paid; the others with what they change" if paid else f"simulated; {_cost(one, one.paid)} was paid"
     yield _line("as recorded", one, one.own, least, how)
-    yield f"  * {DEFAULT.name}: {DEFAULT.told}"
+    yield f"  * {DEFAULT.name}: {DEFAULT.description}"
     if not one.static:
         yield "  system prompt and tools are not recorded: markers behind them cannot be tried"
     yield from _worth(one)
@@ -211,12 +211,12 @@ def _cost(one: Placing, cost: float) -> str:
 
 def _worth(one: Placing) -> Iterator[str]:
     marks = one.markers
-    idle = sorted((mark for mark in marks if not mark.paid), key=lambda mark: mark.gain)
+    idle = sorted((mark for mark in marks if not mark.has_paid), key=lambda mark: mark.gain)
     how = " (inferred)" if one.inferred else ""
     yield f"  {len(marks)} entries written by its own markers{how}: {len(marks) - len(idle)} paid, {len(idle)} did not"
     yield from (_idle(one, mark) for mark in idle[:_MOST])
 
 
-def _idle(one: Placing, mark: Worth) -> str:
+def _idle(one: Placing, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
     return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(one, -mark.gain)} lost"

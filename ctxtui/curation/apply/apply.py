@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from ctxtui.core.block import HEADER
-from ctxtui.core.edit import USER, Edit, in_force
+from ctxtui.core.edit import USER, Edit, active_edits
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.apply import resolve
 from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
@@ -34,9 +34,9 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
     other author than the user. `rules` are those of the dialect and model (default: the dialect's).
     """
     wanted = RequestedFates()
-    standing = in_force(log)
+    standing = active_edits(log)
     for edit in standing:
-        if edit.does.pins:
+        if edit.spec.pins:
             here = [p for target in edit.targets if (p := context.find(target)) is not None]
             wanted.pinned.update(here, _whole_messages(context, edit, here))
     own = set(wanted.pinned)
@@ -48,11 +48,11 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
 
 def _ask(context: Context, wanted: RequestedFates, edit: Edit, own: Collection[int]) -> None:
     """Put what `edit` asks for into `wanted`; `own` are the positions that the user pinned."""
-    found, does = [context.find(target) for target in edit.targets], edit.does
+    found, does = [context.find(target) for target in edit.targets], edit.spec
     here = [position for position in found if position is not None]
-    if not here or (does.stands_for and len(here) < len(found)):
+    if not here or (does.replaces_blocks and len(here) < len(found)):
         wanted.asleep.append(Asleep(edit, len(found) - len(here)))
-    elif does.needs_text and not str(edit.given.get("text") or "").strip():
+    elif does.needs_text and not str(edit.params.get("text") or "").strip():
         wanted.held.append(HeldEdit(edit, -1, UNWRITTEN))
     else:
         _want(context, wanted, edit, _whole_messages(context, edit, here), own)
@@ -60,7 +60,7 @@ def _ask(context: Context, wanted: RequestedFates, edit: Edit, own: Collection[i
 
 def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
     """A header alone stands for its whole message where an edit takes things out or pins them."""
-    if not edit.does.pins and not edit.does.removes:
+    if not edit.spec.pins and not edit.spec.removes:
         return here
     found: dict[int, None] = {}
     parts = {context.message_of[p] for p in here if context.items[p].block.kind != HEADER}
@@ -76,7 +76,7 @@ def _whole_messages(context: Context, edit: Edit, here: list[int]) -> list[int]:
 
 
 def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int], own: Collection[int]) -> None:
-    allowed, does = here, edit.does
+    allowed, does = here, edit.spec
     if does.rewrites or does.takes_away:
         allowed = [p for p in here if not _is_protected(wanted, edit, p, own)]
     if does.moves:
@@ -97,7 +97,7 @@ def _want(context: Context, wanted: RequestedFates, edit: Edit, here: list[int],
 
 
 def _is_protected(wanted: RequestedFates, edit: Edit, position: int, own: Collection[int]) -> bool:
-    if position not in wanted.pinned or (edit.author == USER and (position in own or not edit.does.removes)):
+    if position not in wanted.pinned or (edit.author == USER and (position in own or not edit.spec.removes)):
         return False
     why = "pinned" if position in own else "its call or answer is pinned"
     wanted.held.append(HeldEdit(edit, position, why))
@@ -110,7 +110,7 @@ def _is_movable(context: Context, wanted: RequestedFates, edit: Edit, position: 
     message = context.message_at(position)
     movable = theirs and message is not None and context.reading(position).text.strip()
     why = "" if movable else "only the user's texts can be moved"
-    if message is not None and _stands_there(context, message, edit.given.get("to", "system")):
+    if message is not None and _stands_there(context, message, edit.params.get("to", "system")):
         why = why or "it stands there already"
     if why:
         wanted.held.append(HeldEdit(edit, position, why))

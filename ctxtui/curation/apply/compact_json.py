@@ -41,7 +41,7 @@ def compacted(text: str, given: Mapping[str, Json]) -> str:
     made: list[str] = []
     at = 0
     for start, stop, value in _found(text):
-        small = canonical.text_of(_apply(value, rules))
+        small = canonical.dump_text(_apply(value, rules))
         made += [text[at:start], small if len(small) < stop - start else text[start:stop]]
         at = stop
     return "".join([*made, text[at:]])
@@ -94,4 +94,4 @@ def _apply(value: Json, rules: CompactionRules) -> Json:
 def _flat(value: dict[str, Json], rules: CompactionRules) -> str:
     made = _apply(value, rules)
     said = [(key, item) for key, item in made.items() if item not in (None, "", [], {}, False)]
-    return ", ".join(f"{key}={item if isinstance(item, str) else canonical.text_of(item)}" for key, item in said)
+    return ", ".join(f"{key}={item if isinstance(item, str) else canonical.dump_text(item)}" for key, item in said)

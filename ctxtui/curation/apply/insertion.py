@@ -168,7 +168,7 @@ def _summary(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertio
 
 def _note(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]:
     at = here[0] + 1
-    if edit.given.get("where") == "before":
+    if edit.params.get("where") == "before":
         message = context.message_at(here[0])
         at = here[0] if message is None else message.start
     return [Insertion(at, edit, _text(edit), "meta")]
@@ -184,12 +184,12 @@ def _moved(context: Context, edit: Edit, here: Sequence[int]) -> list[Insertion]
 
 
 def _text(edit: Edit) -> str:
-    text = edit.given.get("text")
+    text = edit.params.get("text")
     return text if isinstance(text, str) else ""
 
 
 def _spot(context: Context, edit: Edit) -> int:
-    to = edit.given.get("to", "system")
+    to = edit.params.get("to", "system")
     return SYSTEM if to == "system" else len(context) if to == "end" else FRONT
 
 

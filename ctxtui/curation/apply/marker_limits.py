@@ -27,14 +27,14 @@ def chosen(plain: Applied, wanted: Sequence[tuple[int, Edit]]) -> tuple[dict[int
     if not wanted:
         return {}, []
     gone = {position for position, change in plain.changes.items() if change.after is None}
-    off = {position: edit for position, edit in wanted if edit.given.get("on") is False}
+    off = {position: edit for position, edit in wanted if edit.params.get("on") is False}
     standing = standing_markers(
         replace(plain, marks=off), {(position, RAW): ttl for position, ttl in context.markers.items()}
     )
     marks: dict[int, Edit] = {}
     held: list[HeldEdit] = []
     for position, edit in wanted:
-        if edit.given.get("on") is False:
+        if edit.params.get("on") is False:
             standing.pop((position, RAW), None)
             marks[position] = edit
             continue
@@ -44,13 +44,13 @@ def chosen(plain: Applied, wanted: Sequence[tuple[int, Edit]]) -> tuple[dict[int
         if why:
             held.append(HeldEdit(edit, position, why))
         else:
-            standing[position, RAW] = str(edit.given.get("ttl") or "")
+            standing[position, RAW] = str(edit.params.get("ttl") or "")
             marks[position] = edit
     return marks, held
 
 
 def _against(context: Context, standing: Mapping[Edge, str], position: int, edit: Edit) -> str:
-    ttl = str(edit.given.get("ttl") or "")
+    ttl = str(edit.params.get("ttl") or "")
     if not takes_marker(context.items[position], context.dialect):
         return NOWHERE
     known = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])

@@ -100,5 +100,5 @@ def externalized_content(context: Context, edits: Iterable[Edit]) -> dict[str, s
             places = (context.find(target) for target in edit.targets)
             for position in places:
                 if position is not None:
-                    found |= artifacts(context.reading(position).text, edit.given)
+                    found |= artifacts(context.reading(position).text, edit.params)
     return found

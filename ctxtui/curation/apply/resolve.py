@@ -173,7 +173,7 @@ class RequestedFates(Struct, kw_only=True):
     def stay(self, position: int, block: Block) -> None:
         """Where an earlier edit moved the `block` at `position` elsewhere: let it stay."""
         _, before = self.fate.get(position, (None, None))
-        if before is not None and before.does.moves:
+        if before is not None and before.spec.moves:
             there = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
             self.new = [wish for wish in self.new if wish is not there]
             del self.fate[position]
@@ -182,7 +182,7 @@ class RequestedFates(Struct, kw_only=True):
         """Take back what was asked for `position`; an edit that puts something in its place is held as a whole."""
         _, edit = self.fate.pop(position)
         self.held.append(HeldEdit(edit, position, why))
-        if edit.does.adds and edit.does.takes_away:
+        if edit.spec.adds and edit.spec.takes_away:
             self.forget(edit)
 
     def forget(self, edit: Edit) -> None:
@@ -251,7 +251,7 @@ def settled(context: Context, wanted: RequestedFates, rules: ProviderRules, pinn
 def _let_covered_go(wanted: RequestedFates) -> None:
     """A summary whose blocks all went into a later edit (a summary of summaries) is not said any more."""
     standing = {edit.id for _, edit in wanted.fate.values()}
-    wanted.new = [wish for wish in wanted.new if not wish.edit.does.stands_for or wish.edit.id in standing]
+    wanted.new = [wish for wish in wanted.new if not wish.edit.spec.replaces_blocks or wish.edit.id in standing]
 
 
 class _Closed(NamedTuple):

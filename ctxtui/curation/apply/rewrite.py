@@ -12,7 +12,7 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Block
-from ctxtui.core.block_content import tool_inside
+from ctxtui.core.block_content import unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
@@ -69,7 +69,7 @@ def cut_call(block: Block, head: int, tail: int) -> Block:
                 parsed = canonical.loads(given)
             except (ValueError, RecursionError):
                 return block
-            return _put(block, value, inner, key, canonical.text_of(_cut_strings(parsed, head, tail)))
+            return _put(block, value, inner, key, canonical.dump_text(_cut_strings(parsed, head, tail)))
     return block
 
 
@@ -104,8 +104,8 @@ def minimised(tool: Json, given: Mapping[str, Json]) -> Json:
     inner = tool.get("function")
     if isinstance(inner, dict):
         return {**tool, "function": minimised(inner, given)}
-    if tool_inside(tool) is not tool:
-        return {**tool, "tools": [minimised(tool_inside(tool), given)]}
+    if unwrap_tool(tool) is not tool:
+        return {**tool, "tools": [minimised(unwrap_tool(tool), given)]}
     limit = given.get("description", 100)
     made = dict(tool)
     words = tool.get("description")

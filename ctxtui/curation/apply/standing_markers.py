@@ -43,7 +43,7 @@ def standing_markers(applied: Applied, had: Mapping[Edge, Life]) -> dict[Edge, L
 def is_off(applied: Applied, edge: Edge) -> bool:
     """Whether a breakpoint edit takes the marker of a block off."""
     edit = applied.marks.get(edge[0]) if edge[1] == RAW else None
-    return edit is not None and edit.given.get("on") is False
+    return edit is not None and edit.params.get("on") is False
 
 
 def _back(applied: Applied, edge: Edge) -> Iterator[tuple[Edge, Item]]:

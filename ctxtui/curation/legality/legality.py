@@ -14,7 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.block_text import clean
 from ctxtui.curation.legality import anthropic, encrypted, images, markers, openai, tools
 from ctxtui.curation.legality.violation import CHARACTERS, SIZE, Violation
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 
 _NUL: Final = "\x00"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -68,7 +68,7 @@ MOST_BYTES: Final = {"anthropic": 32_000_000}
 """The largest request, where one is known (facts §1)."""
 
 
-def check(dialect: str, body: bytes | Json, *, takes: Takes = TAKES_ALL) -> list[Violation]:
+def check(dialect: str, body: bytes | Json, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[Violation]:
     """What `dialect` would refuse in `body` (JSON bytes, or its value): pairs of call and answer, roles, the first and
     the last message, empty or invalid text, thinking, compaction, images, cache markers, names of tools. Empty where
     nothing is wrong. `takes` says what requests of the model may hold. Raises `KeyError` for an unknown dialect."""

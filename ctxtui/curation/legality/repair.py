@@ -22,7 +22,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.tools import referred
 from ctxtui.curation.legality.violation import PlacedViolation, listed
 from ctxtui.curation.provider_rules import MOST_MARKERS, ProviderRules
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import with_markers
 from ctxtui.wire.grammar import MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.registry import DIALECTS, encode
@@ -36,7 +36,7 @@ _PARAMS: Final = ("tool_choice", "thinking")
 _EMPTY: Final = {"messages": b'{"model":"m","max_tokens":1,"messages":[]}', "input": b'{"model":"m","input":[]}'}
 
 
-def faults(applied: Applied, *, takes: Takes = TAKES_ALL) -> list[PlacedViolation]:
+def faults(applied: Applied, *, takes: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
     """What the provider would refuse in the context under its edits, message for message as it was recorded."""
     dialect = applied.context.dialect
     leaving = zip(applied.edges, applied.items, strict=True)
@@ -58,8 +58,8 @@ def _marked(plain: Request, applied: Applied, kept: Sequence[Edge]) -> Request:
     marks: dict[int, str | None] = {}
     for index, edge in enumerate(kept):
         edit = applied.marks.get(edge[0]) if edge[1] == RAW else None
-        if edit is not None and edit.given.get("on") is not False:
-            marks[index] = str(edit.given.get("ttl") or "")
+        if edit is not None and edit.params.get("on") is not False:
+            marks[index] = str(edit.params.get("ttl") or "")
         elif edge in standing:
             marks[index] = standing[edge]
     return with_markers(plain, marks) if marks else plain
@@ -120,7 +120,7 @@ def repair(
     rules: ProviderRules,
     log: Sequence[Edit] = (),
     *,
-    takes: Takes = TAKES_ALL,
+    takes: RequestLimits = UNKNOWN_LIMITS,
     told: Sequence[PlacedViolation] = (),
 ) -> Mended:
     """Mends for what the provider would refuse in `context` under `log`, and for the faults that it has `told`."""

@@ -13,11 +13,11 @@ from ctxtui.curation.apply.standing_markers import standing_markers
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.provider_rules import BINDING_BETA
-from ctxtui.tokens.models import TAKES_ALL, Takes
+from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import takes_marker, with_markers, with_param, without_params
 from ctxtui.wire.registry import DIALECTS, encode
 from ctxtui.wire.request import Request
-from ctxtui.wire.translate.encode import build
+from ctxtui.wire.translate.encode import build_body
 
 DROP: Final = {"prefix_mismatch_behavior": "drop_block"}
 """What a request says so that thinking which does not fit is dropped instead of refused (facts §1)."""
@@ -42,7 +42,7 @@ def outgoing(
     dialect: str,
     model: str,
     params: Mapping[str, Json] | None = None,
-    takes: Takes = TAKES_ALL,
+    takes: RequestLimits = UNKNOWN_LIMITS,
 ) -> Outgoing:
     """What leaves: with the call's own `skeleton` where it is of `dialect` (so that nothing that no edit touched is
     spelled otherwise), else a fresh body of `model` with `params`. Raises `RequestRefused` where the edits cannot be
@@ -53,7 +53,7 @@ def outgoing(
     if skeleton is not None and skeleton.dialect == dialect:
         request = _with_its_markers(Request(tuple(applied.context.items), skeleton), applied)
     else:
-        body, lost = build(dialect, applied.sent, model=model, params=params)
+        body, lost = build_body(dialect, applied.sent, model=model, params=params)
         request = DIALECTS[dialect].decode_request(body, None)
     request = _tool_choice(_marked(request, applied), applied, own=skeleton is not None and skeleton.dialect == dialect)
     if applied.withheld:
@@ -113,6 +113,6 @@ def _marked(request: Request, applied: Applied) -> Request:
             continue
         edit = applied.marks.get(applied.context.position(one.node))
         if edit is not None and takes_marker(request.items[index], dialect):
-            ttl = edit.given.get("ttl")
-            changes[index] = (ttl if isinstance(ttl, str) else "") if edit.given.get("on") is not False else None
+            ttl = edit.params.get("ttl")
+            changes[index] = (ttl if isinstance(ttl, str) else "") if edit.params.get("on") is not False else None
     return with_markers(request, changes)

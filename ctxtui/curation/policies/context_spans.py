@@ -54,7 +54,7 @@ def summarised(
         if len(said) == 1 and not any(map(situation.stands, run)):
             continue
         size = sum(map(situation.size, run))
-        size += sum(tokens_of(situation, str(one.given.get("text") or "")) for one in said)
+        size += sum(tokens_of(situation, str(one.params.get("text") or "")) for one in said)
         words = text or summary_of(situation, run, what, length_for(size, length))
         if words and size > tokens_of(situation, words):
             yield edit(situation, author, SUMMARIZE, run, {"text": words})

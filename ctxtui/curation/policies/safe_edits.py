@@ -23,7 +23,7 @@ def unquoted(situation: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
         lost = (quote for quote in quotes(known, after) if (quote.literal, quote.position) not in had)
         changes = (after.changes[quote.position] for quote in lost)
         # A repair names the edit that it goes with.
-        culprits = {str(one.edit.given["for"]) if one.repaired else one.edit.id for one in changes}
+        culprits = {str(one.edit.params["for"]) if one.repaired else one.edit.id for one in changes}
         kept = [edit for edit in left if edit.id not in culprits]
         if len(kept) == len(left):
             break

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
-from ctxtui.core.edit import USER, Edit, in_force, make
+from ctxtui.core.edit import USER, Edit, active_edits, make
 from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
@@ -132,7 +132,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         """Positions that were in the hands of the policy `author` and were taken from it by a revert."""
         if not self.asked.reverts:
             return frozenset()
-        standing = {edit.id for edit in in_force(self.log)}
+        standing = {edit.id for edit in active_edits(self.log)}
         held: set[int] = set()
         for edit in self.log:
             if edit.author == author and edit.id in standing:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ctxtui.cache.prefix_key import PrefixEnd, RequestEnds
-from ctxtui.cache.prompt import CachedPrompt, CacheMark
+from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT, Node
@@ -74,10 +74,14 @@ def _made(
     base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, line: Sequence[Node]
 ) -> CachedPrompt:
     """`base` with the blocks that leave under `after`."""
-    ends = place.along(line)
-    marks = {mark.spot.number: mark for mark in _marks(base, ends, before, after, line) if mark.spot.before is not None}
+    ends = place.positions_along(line)
+    marks = {
+        mark.position.number: mark
+        for mark in _marks(base, ends, before, after, line)
+        if mark.position.before is not None
+    }
     last = ends[line[-1].id if line else ROOT]
-    return base._replace(last=last, marks=tuple(marks[number] for number in sorted(marks)))
+    return base._replace(last=last, markers=tuple(marks[number] for number in sorted(marks)))
 
 
 def edited_lengths(
@@ -170,7 +174,7 @@ def last_spoken(side: Applied) -> int:
 
 def _marks(
     base: CachedPrompt, ends: Mapping[int, PrefixEnd], before: Applied, after: Applied, line: Sequence[Node]
-) -> Iterator[CacheMark]:
+) -> Iterator[CacheMarker]:
     """The markers of `base` where they stand in the `line` of blocks that leave under `after`, with those that
     breakpoint edits set; of several at one place the last one counts. `ends` are the places at the blocks."""
     tree, edges = after.context.tree, after.edges
@@ -180,13 +184,13 @@ def _marks(
         number = bisect_left(edges, edge)
         return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
 
-    had = {before.edges[tree[mark.spot.node].depth - 1]: mark.life for mark in base.marks if not mark.ends}
+    had = {before.edges[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends}
     for edge, life in standing_markers(after, _movable(base, before, after, had)).items():
         spot = at(edge)
         assert spot is not None, "a marker stands at a block that leaves"
-        yield CacheMark(spot, life)
+        yield CacheMarker(spot, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
-    for mark in base.marks:
+    for mark in base.markers:
         stop = len(line) if mark.ends == 1 else head
         if mark.ends and stop:
             spot = ends[line[stop - 1].id]
@@ -194,14 +198,14 @@ def _marks(
             while stop and line[stop - 1].id != spot.node:
                 stop -= 1
             if spot.before is not None and not is_off(after, edges[stop - 1]):
-                yield CacheMark(spot, mark.life, mark.ends)
+                yield CacheMarker(spot, mark.life, mark.ends)
     for position, edit in after.marks.items():
         edge = position, RAW
         spot = at(edge)
         if spot is None or is_off(after, edge):
             continue
         if not (edge in had and before.marks.get(position) == edit):
-            yield CacheMark(spot, base.rules.seconds(str(edit.given.get("ttl") or "")))
+            yield CacheMarker(spot, base.rules.seconds(str(edit.params.get("ttl") or "")))
 
 
 def _movable(base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Edge, float]) -> dict[Edge, float]:

@@ -61,7 +61,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
     @cached_property
     def read(self) -> int:
         """Tokens that it would read now."""
-        return self.simulator.ask(self.prompt, self.now, why=False).read
+        return self.simulator.predict(self.prompt, self.now, why=False).read
 
     @cached_property
     def expiry(self) -> float | None:
@@ -80,13 +80,13 @@ class PriceQuestion(Struct, frozen=True, dict=True):
         return high
 
     def _reads(self, at: float) -> bool:
-        return self.simulator.ask(self.prompt, at, why=False).read >= self.read
+        return self.simulator.predict(self.prompt, at, why=False).read >= self.read
 
     @property
     def read_now(self) -> int:
         """As `read`, with what is read anyway."""
         first, _ = self.plain(NOW, self.now, self.simulator)
-        return first.reading(self.floors[0 if first.read else 1]).read
+        return first.with_min_read(self.floors[0 if first.read else 1]).read
 
     def plain(self, name: str, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
         """The request and one like it a little later, both without edits."""
@@ -102,7 +102,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
 def _two(prompt: CachedPrompt, at: float, simulator: Simulator) -> tuple[CacheOutcome, CacheOutcome]:
     caches = simulator.copy()
-    return caches.send(prompt, at, why=False), caches.ask(prompt, at + PAUSE, why=False)
+    return caches.send(prompt, at, why=False), caches.predict(prompt, at + PAUSE, why=False)
 
 
 class ApplyMoment(Struct, frozen=True, kw_only=True):
@@ -208,7 +208,7 @@ def price_tag(
         foretold=asked.prompt.total,
         foretold_under=prompt.total,
         parts_at=lengths.first,
-        markers=len(prompt.marks),
+        markers=len(prompt.markers),
         breakage=breakage(asked, moments[0].usage.cache_read, lengths.first),
         moments=moments,
         thinking_lost=_thinking_lost(asked.prompt, before, after, lengths.first, count),
@@ -247,17 +247,17 @@ def _moment(
     first, second = asked.plain(name, at, simulator)
     floor = asked.floors[0 if first.read else 1]
     other, another = _two(staged[0], at, simulator)
-    first, other = first.reading(floor), other.reading(min(floor, staged[1]))
-    used = other.usage()
-    once = _difference(asked, first.usage(), used, at)
-    per_call = _difference(asked, second.usage(), another.usage(), at + PAUSE)
+    first, other = first.with_min_read(floor), other.with_min_read(min(floor, staged[1]))
+    used = other.to_usage()
+    once = _difference(asked, first.to_usage(), used, at)
+    per_call = _difference(asked, second.to_usage(), another.to_usage(), at + PAUSE)
     return ApplyMoment(
         name=name,
         at=at,
         once=once,
         per_call=per_call,
         pays_back=pays_back(once, per_call),
-        plain=first.usage(),
+        plain=first.to_usage(),
         usage=used,
     )
 
@@ -306,7 +306,7 @@ def _lost(before: Applied, after: Applied, literals: Literals) -> list[Lost]:
     found: list[Lost] = []
     said = {one.edit.id for one in before.inserts}
     for edit in {one.edit.id: one.edit for one in after.inserts}.values():
-        if edit.does.stands_for and edit.id not in said:
+        if edit.spec.replaces_blocks and edit.id not in said:
             covered = [p for target in edit.targets if (p := after.context.find(target)) is not None]
-            found += lost(literals, covered, str(edit.given.get("text") or ""))
+            found += lost(literals, covered, str(edit.params.get("text") or ""))
     return found

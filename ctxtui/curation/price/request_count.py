@@ -16,7 +16,7 @@ from ctxtui.curation.apply.applied import Applied, leaving
 from ctxtui.curation.apply.standing_markers import put_in
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
-from ctxtui.tokens.weights import Weights, tokens
+from ctxtui.tokens.weights import Weights, weigh
 
 Measure = Callable[[Block], Features]
 """The raw features of a block that no context has yet."""
@@ -77,8 +77,8 @@ def body_sums(
         if change is not None and change.after is not None:
             walk.add(Item(change.after, context.items[position].place))
         here = position + (change is not None or position in out)
-    rounded = [round(tokens(features, weights)) for features in walk.sums]
-    rounded[_THINKING] -= round(tokens(earlier, weights))
+    rounded = [round(weigh(features, weights)) for features in walk.sums]
+    rounded[_THINKING] -= round(weigh(earlier, weights))
     return rounded
 
 
@@ -103,19 +103,21 @@ class _Walk:
         counts, context, sums = self._counts, self._applied.context, self.sums
         before, last = context.nodes[start - 1] if start else ROOT, context.nodes[stop - 1]
         # What is counted there with its first part, and does not count here.
-        had = counts.outstanding(before)
+        had = counts.pending_features(before)
         first = context.items[start]
         if first.block.kind == HEADER and self._joined(first) and not kept_apart(self._applied, start):
-            had = counts.outstanding(context.nodes[start])
+            had = counts.pending_features(context.nodes[start])
         part = next((p for p in range(start, stop) if context.items[p].block.kind != HEADER), None)
         if part is not None:
-            for category, (was, now) in enumerate(zip(counts.at(before), counts.at(last), strict=True)):
+            for category, (was, now) in enumerate(
+                zip(counts.composition_at(before), counts.composition_at(last), strict=True)
+            ):
                 if was is not now:
                     sums[category] = plus(sums[category], minus(now, was))
             category = counts.categories(context.nodes[part])[0]
             sums[category] = plus(sums[category], minus(self._owed, had))
             self._owed = had = NOTHING
-        self._owed = plus(self._owed, minus(counts.outstanding(last), had))
+        self._owed = plus(self._owed, minus(counts.pending_features(last), had))
         self._side = side_of(context.items[stop - 1])
 
     def add(self, item: Item) -> None:

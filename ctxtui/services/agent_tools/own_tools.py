@@ -14,7 +14,7 @@ from ctxtui.agent.tools.command_tool import RUN_COMMAND
 from ctxtui.agent.tools.read_tools import NAME as RECALL
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import BadInput, PlannedCall, checked, shortened
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.config import plugins
 
@@ -65,7 +65,7 @@ class OwnTools:
 
 def _plain(given: Mapping[str, Json]) -> dict[str, Json]:
     """The input with numbers as Python has them."""
-    found: dict[str, Json] = json.loads(text_of(dict(given)))
+    found: dict[str, Json] = json.loads(dump_text(dict(given)))
     return found
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ctxtui.attach.run import OTHER, TALK
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import standing, waiting
+from ctxtui.core.edit_log import edits_in_force, waiting_until
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
@@ -79,9 +79,9 @@ def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curate
     done = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held)
     if not applied.touched and not applied.marks and not applied.refused:
         return Curated(None, Proof((), asleep, tuple(held.items())))
-    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.takes)
+    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.request_limits)
     # What the client itself gets wrong is its own business, as long as no edit adds to it.
-    before = {one.message for one in check(dialect, body, takes=card.takes)}
+    before = {one.message for one in check(dialect, body, takes=card.request_limits)}
     added = [one for one in made.violations if one.message not in before]
     if added:
         return Curated(None, _refusal(edits, f"{request.model} would refuse it: {added[0].message} @ {added[0].path}"))
@@ -169,7 +169,7 @@ class AppliedEdits(Struct):
                 found = seen.of(session, thread)
                 if found is None:
                     log = store.edits(session, thread)
-                    found = StoredEdits(standing(log).applied, bool(waiting(log)))
+                    found = StoredEdits(edits_in_force(log).applied, bool(waiting_until(log)))
         except NotFound:
             return StoredEdits()
         seen.known[session, thread] = found

@@ -17,7 +17,7 @@ from ctxtui import __version__
 from ctxtui.analysis.money.status_line import ClientStatus
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.rates import Rates, rates
+from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.pricing.terms import Terms
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
@@ -171,7 +171,7 @@ def _rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str,
 
 
 def _asked(model: str, fast: bool, length: int, settings: Settings) -> Rates | None:
-    return rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
+    return find_rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
 
 
 def _keep(file: Path, rates: dict[str, Any]) -> None:

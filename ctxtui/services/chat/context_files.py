@@ -17,7 +17,7 @@ from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.project.budget import groups
 from ctxtui.project.named import relevant
 from ctxtui.project.selection import Selection, select
@@ -34,7 +34,7 @@ from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import Meter, counted_project, thresholds_of
 from ctxtui.tokens.models import ModelCard
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
 # What reads and counts projects is imported by the methods: the first frame of a chat needs none of it.
 
@@ -48,7 +48,7 @@ class WithMessage(Struct, frozen=True):
     """What goes with a message: blocks in front of its words, and memory as it is now (None: there is none to keep).
     `told` says in a few words what was put in."""
 
-    attached: tuple[Attached, ...] = ()
+    attached: tuple[Attachment, ...] = ()
     memory: MemoryPlace | None = None
     told: str = ""
 
@@ -128,7 +128,7 @@ class ContextFiles:
         partner = self._partner
         if partner is None or partner.endpoint.local:
             return None
-        by = rates(partner.model, partner.endpoint.name, length=max(1, tokens), table=prices_for(self._settings))
+        by = find_rates(partner.model, partner.endpoint.name, length=max(1, tokens), table=prices_for(self._settings))
         return tokens * by.fresh if by is not None else None
 
     def with_message(self, text: str, session: Session, head: int) -> WithMessage:
@@ -146,7 +146,7 @@ class ContextFiles:
         notes = [f"{len(named):,} named file{'' if len(named) == 1 else 's'}"] if named else []
         if auto:
             chosen = self.selected(text, used + sum(one.tokens for one in named), {one.name for one in named})
-            attached += [Attached(block.text(one.text), "file") for one in chosen.chosen]
+            attached += [Attachment(block.text(one.text), "file") for one in chosen.chosen]
             notes.append(summary(chosen))
         return WithMessage(tuple(attached), memory, "; ".join(notes))
 
@@ -208,7 +208,7 @@ class ContextFiles:
         if partner.endpoint.dialect == ANTHROPIC:
             return _ANTHROPIC_MARKER
         if partner.endpoint.name == "openai" and partner.endpoint.dialect in (CHAT, RESPONSES):
-            rules = cache_rules().rules(self.card, "openai")
+            rules = cache_rules().for_model(self.card, "openai")
             return _OPENAI_MARKER if rules.mechanism.takes_breakpoints else None
         return None
 

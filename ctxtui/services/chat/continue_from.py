@@ -24,7 +24,7 @@ from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, ended, hosting
 from ctxtui.store.store import Store
 from ctxtui.wire.translate.client_fields import without_client_fields
-from ctxtui.wire.translate.turns import THINKING, part_of
+from ctxtui.wire.translate.turns import THINKING, to_part
 
 _PATIENCE: Final = 2.0
 """Seconds for which a chat of this program that is being left may take to be over."""
@@ -111,7 +111,7 @@ def _end(session: Session, thread: str, call: Call, number: int) -> int:
 def _talk(items: Sequence[Item]) -> tuple[Item, ...]:
     """What was said, without thinking: it is bound to a system prompt and tools that are others now (facts §1)."""
     said = [without_client_fields(item) for item in items if item.place.section == "messages"]
-    return tuple(item for item in said if part_of(item.block).what != THINKING or item.block.kind == "header")
+    return tuple(item for item in said if to_part(item.block).category != THINKING or item.block.kind == "header")
 
 
 def _system(items: Sequence[Item]) -> str:

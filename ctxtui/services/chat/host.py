@@ -60,7 +60,7 @@ from ctxtui.store.rows import Price
 from ctxtui.store.sessions.in_flight import left_over
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
 
 class Host:
@@ -368,7 +368,7 @@ class Host:
             self.released()
             self._moment(progress.Noted("edits", told))
 
-    async def _attached(self, text: str) -> Sequence[Attached]:
+    async def _attached(self, text: str) -> Sequence[Attachment]:
         """What goes in front of the user's message `text`; memory is put in place with it."""
         assert self.runner is not None
         head = self.runner.conversation.head

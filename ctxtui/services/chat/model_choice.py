@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound, ProviderError
-from ctxtui.pricing.rates import rates
-from ctxtui.pricing.table import PriceTable, models_of
+from ctxtui.pricing.rates import find_rates
+from ctxtui.pricing.table import PriceTable, list_models
 from ctxtui.providers.endpoint import (
     ADDRESSES,
     ANTHROPIC,
@@ -252,21 +252,21 @@ class Offer(NamedTuple):
 
 def offers(partner: ChatModel, table: PriceTable) -> list[Offer]:
     """What `partner` can go on with, its present model first. Takes a moment: the price library is loaded."""
-    known = {} if partner.endpoint.local else dict(models_of(partner.endpoint.name))
+    known = {} if partner.endpoint.local else dict(list_models(partner.endpoint.name))
     own = dict.fromkeys((partner.model, *partner.models))
     return [_offer(name, partner, known, table, listed=name in own) for name in dict.fromkeys((*own, *known))]
 
 
 def listed_rates(partner: ChatModel, table: PriceTable) -> tuple[float, float] | None:
     """The list prices of `partner` in USD for a million tokens of input and of output; None where none is known."""
-    found = None if keeps_to_itself(partner) else rates(partner.model, partner.endpoint.name, table=table)
+    found = None if keeps_to_itself(partner) else find_rates(partner.model, partner.endpoint.name, table=table)
     return (found.fresh * 1e6, found.output * 1e6) if found is not None else None
 
 
 def _offer(name: str, partner: ChatModel, known: dict[str, int], table: PriceTable, *, listed: bool) -> Offer:
     own = partner.window if name == partner.model else 0
     window = own or model_table().card(name).window or known.get(name, 0)
-    found = None if partner.endpoint.local else rates(name, partner.endpoint.name, table=table)
+    found = None if partner.endpoint.local else find_rates(name, partner.endpoint.name, table=table)
     if found is None:
         return Offer(name, window, None, None, listed)
     return Offer(name, window, found.fresh * 1e6, found.output * 1e6, listed)

@@ -70,7 +70,7 @@ class Edited(Struct, eq=False):
             skeleton,
             dialect=skeleton.dialect,
             model=model,
-            takes=self.card.takes,
+            takes=self.card.request_limits,
         )
         if made.violations:
             first = made.violations[0]

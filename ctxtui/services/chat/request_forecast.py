@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from ctxtui.agent.conversation import Draft
 from ctxtui.analysis.book import Book
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import Prefixes
+from ctxtui.cache.prefix_key import PrefixChains
 from ctxtui.cache.prompt import CachedPrompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import Block
@@ -28,7 +28,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import Pricer
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.wire.request import Request
 
 _EARLIER: Final = 20
@@ -59,8 +59,8 @@ class Foreteller:
         self._rules = rules
         self.partner = partner
         self._price = price
-        self._prefixes = Prefixes(Tree())
-        self._summed = Summed(self._prefixes.tree, self._count)
+        self._prefixes = PrefixChains(Tree())
+        self._summed = SummedTokens(self._prefixes.tree, self._count)
         self._simulator = Simulator()
         self._lock = threading.Lock()
         self._last: dict[str, tuple[Draft, CacheOutcome]] = {}
@@ -76,7 +76,7 @@ class Foreteller:
 
     def _count(self, block: Block) -> int:
         card, weights = self._book.card(self.partner.model), self._book.weights(self.partner.model)
-        return round(tokens(self._counter(card)(block), weights))
+        return round(weigh(self._counter(card)(block), weights))
 
     def foretell(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
         """What `draft` of `thread` will come to if it is sent at Unix time `at`; None where the provider would refuse
@@ -91,11 +91,11 @@ class Foreteller:
             made = self._prompt(request, thread)
             if made is None:
                 return None
-            outcome = self._simulator.ask(made, at)
+            outcome = self._simulator.predict(made, at)
             self._last[thread] = draft, outcome
             miss = self._miss(outcome, self._before.get(thread, 0))
         # Without the others waiting: the first price is asked of a process that has yet to start.
-        cost = self._cost(replace(outcome.usage(), output=1), at)
+        cost = self._cost(replace(outcome.to_usage(), output=1), at)
         usd, answer = (cost.fresh + cost.read + cost.write, cost.output) if cost is not None else (None, 0.0)
         return RequestForecast(outcome.total, outcome.read, outcome.written, outcome.fresh, usd, miss, answer)
 
@@ -106,7 +106,7 @@ class Foreteller:
             return self._summed(node) + more if node else 0
 
         name = self.partner.endpoint.name
-        made, refused = prompt_of(self._prefixes, request, self._rules, tokens, provider=name, scope="chat")
+        made, refused = prompt_from_request(self._prefixes, request, self._rules, tokens, provider=name, scope="chat")
         return None if refused else made
 
     def _learn(self, thread: str) -> None:
@@ -144,7 +144,7 @@ class Foreteller:
         last = self._last.get(thread)
         # The one that left may ask for a shorter answer than the one that was foretold.
         if last is not None and last[0].sent_head == draft.sent_head:
-            self._simulator.take(last[1], began=at)
+            self._simulator.record(last[1], began=at)
             self._before[thread] = last[1].total
             del self._last[thread]
 
@@ -152,7 +152,7 @@ class Foreteller:
 def foreteller_for(book: Book, counter: Counter, partner: ChatModel, price: Pricer) -> Foreteller:
     """What foretells the requests to `partner`, by the cache rules of its provider."""
     kind = "" if partner.is_offline else partner.endpoint.kind or partner.endpoint.name
-    return Foreteller(book, counter, cache_rules().rules(book.card(partner.model), kind), partner, price)
+    return Foreteller(book, counter, cache_rules().for_model(book.card(partner.model), kind), partner, price)
 
 
 def held_because(found: RequestForecast | None, settings: Settings) -> str:

@@ -31,7 +31,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
-from ctxtui.pricing.rates import rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
 from ctxtui.services.chat.model_choice import params_for
@@ -238,7 +238,7 @@ def most_usd(partner: ChatModel, tokens: int, answer: int, table: PriceTable) ->
     0 where nothing is charged; None where no price is known."""
     if partner.is_offline or keeps_to_itself(partner) or partner.endpoint.local:
         return 0.0
-    found = rates(partner.model, partner.endpoint.name, table=table)
+    found = find_rates(partner.model, partner.endpoint.name, table=table)
     if found is None:
         return None
     return tokens * max(found.fresh, found.write_5m, found.write_1h) + answer * found.output

@@ -112,7 +112,7 @@ def curated(
         chosen=chosen,
         context=context,
         applied=applied,
-        takes=card.takes,
+        takes=card.request_limits,
         after=after,
         size=tag.after + tag.under.back,
         count=sizes.of,

@@ -24,12 +24,12 @@ from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, out
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
 from ctxtui.services.recordings.open import content
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
 from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
-from ctxtui.wire.translate.encode import build
+from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
@@ -48,7 +48,7 @@ class Ready:
     chosen: ChosenCall
     context: Context
     applied: Applied
-    takes: Takes
+    takes: RequestLimits
     after: bool = False
     size: int | None = None
     """Tokens of the context under the edits as the next request would begin with it; None where it is not known."""
@@ -129,7 +129,7 @@ def translated(ready: Ready, form: str) -> Written:
         one.item for one in ready.applied.items if end is None or one.node < 0 or ready.context.position(one.node) < end
     ]
     model = ready.chosen.call.model or ready.session.model
-    raw, lost = build(target.dialect, items, model=model)
+    raw, lost = build_body(target.dialect, items, model=model)
     losses = Losses()
     body = target.kept(canonical.loads(raw), losses)
     if not any(is_answer(item.place.role) and item.place.section == "messages" for item in items):

@@ -11,7 +11,7 @@ from ctxtui.analysis.cache.what_if import NextRequest
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied, leaving
@@ -30,7 +30,7 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
     later = loaded.session.thread_calls(chosen.thread)[chosen.number :]
     if chosen.number and later and (left := later[0].started) is not None:
         log = [entry for entry in log if entry.at <= left]
-    return standing(log).applied
+    return edits_in_force(log).applied
 
 
 class KnownEdits(NamedTuple):
@@ -68,7 +68,7 @@ class UnderEdits(Struct, frozen=True, dict=True):
         """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
         edits. `count` gives the tokens of a new block."""
         prompt, place = found.prompt, found.place
-        if call.edited:
+        if call.is_edited:
             parts = self._parted(call)
         else:
             # Reports tell of the raw request alone.

@@ -35,7 +35,7 @@ from ctxtui.services.config.policy_registry import every_policy
 from ctxtui.services.editing.later_calls import situation_of
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.staging import StagingArea
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.policies import Proposed, Setting
 from ctxtui.views.model.scene import Scene
 
@@ -161,7 +161,7 @@ class Proposals:
         )
 
     def _count(self, block: Block) -> int:
-        return round(tokens(self._study.measured(self._model, block), self._study.book.weights(self._model)))
+        return round(weigh(self._study.measured(self._model, block), self._study.book.weights(self._model)))
 
     def _tried(self, policy: Policy, row: Proposed, search: AdviceSearch, tag: PriceTag | None) -> Proposed:
         situation = search.situation

@@ -39,7 +39,7 @@ def diagnosed(session: Session, card: ModelCard, *, thread: str = "", error: str
     if fault is not None and fault.violation.rule == BOUND:
         more = all_thinking(context, max(0, fault.position))
     known = [fault] if fault is not None and not more else []
-    takes = card.takes._replace(prefill=card.prefill or _answered(context))
+    takes = card.request_limits._replace(prefill=card.prefill or _answered(context))
     found = repair(context, rules, more, takes=takes, told=known)
     if more and fault is not None:
         found = Mended((*more, *found.edits), (fault, *found.faults), found.left)

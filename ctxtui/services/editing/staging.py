@@ -34,7 +34,7 @@ from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.study.study import Study
 from ctxtui.tokens.features import NOTHING, Features
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging, is_unsent
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
@@ -244,9 +244,9 @@ class StagingArea:
 
     def _earlier(self, applied: Applied, log: Sequence[Edit], scene: Scene) -> Iterator[Applied]:
         """The context under the edits that were applied before those that are, the latest first."""
-        known, left = edit_log.standing(log).applied, _EARLIER_STATES
+        known, left = edit_log.edits_in_force(log).applied, _EARLIER_STATES
         for count in range(len(log) - 1, -1, -1):
-            before = edit_log.standing(log[:count]).applied
+            before = edit_log.edits_in_force(log[:count]).applied
             if before != known and left:
                 known, left = before, left - 1
                 yield self._apply(applied.context, before, scene.call.model)
@@ -443,7 +443,7 @@ class StagingArea:
             chosen=chosen,
             context=applied.context,
             applied=applied,
-            takes=card.takes,
+            takes=card.request_limits,
             after=True,
             size=under.whole + under.back if under is not None else None,
             count=lambda block: sizes(block) or 0,
@@ -457,7 +457,7 @@ class StagingArea:
         def keep(positions: Sequence[int]) -> Sequence[str]:
             return needed(known, positions) if known is not None else ()
 
-        return SummaryTerms(lambda block: round(tokens(measure(block), weights)), length, keep)
+        return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""

@@ -40,7 +40,7 @@ from ctxtui.services.project.model_window import ModelWindow
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.progress import told as wait_told
 from ctxtui.services.project.report import RunPlan, RunReport, analysed
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import plain_lines as report_lines
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 from ctxtui.wire.speech import user_message
@@ -425,7 +425,7 @@ def found_before(host: Host, task: str, counter: Counter, progress: ReadingProgr
     there = [(item.place.section, item.block) for item in host.session.tree.items(runner.conversation.head)]
     for part, block in (*there, *said):
         if part in takes and block.kind != HEADER:
-            takes[part] += round(tokens(counter(card)(block), weights))
+            takes[part] += round(weigh(counter(card)(block), weights))
     params = params_for(partner, settings)
     limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
     takes |= {"answer": limits[0]} if limits else {}

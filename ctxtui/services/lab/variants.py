@@ -106,7 +106,7 @@ def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
     """Raises `NotFound` for a model of which neither tokens, window nor price are known: nothing can be said of it."""
     table = model_table()
     for name in models:
-        if name not in own and not table.knows(name):
+        if name not in own and not table.has_model(name):
             raise NotFound(
                 f"no model {name!r} is known",
                 place="--model",

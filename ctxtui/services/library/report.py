@@ -96,7 +96,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
                 None if call.usage is None else (call.usage.cache_read, call.usage.cache_write, call.usage.fresh),
                 known_usd(call, made.costs.get(call.id)),
                 missed.get(n, ""),
-                call.answered_in_part,
+                call.is_partial,
             )
             for n, call in enumerate(calls, 1)
         ),

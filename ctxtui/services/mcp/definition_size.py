@@ -16,7 +16,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.tokens.weights import prior, slack, tokens
+from ctxtui.tokens.weights import half_interval, prior_weights, weigh
 
 
 class ToolSize(NamedTuple):
@@ -79,9 +79,11 @@ def sizes(
     talk = begin(Tree(), ConversationStart(dialect, {"model": model, "max_tokens": 1}, definitions))
     blocks = [item.block for item in talk.tree.items(talk.head) if item.place.section == "tools"]
     card = table_for(settings).card(model)
-    weights, features = prior(card), counter(card)
+    weights, features = prior_weights(card), counter(card)
     found = []
     for one, block in zip(definitions, blocks, strict=True):
         measured = features(block)
-        found.append(ToolSize(str(one["name"]), tokens(measured, weights), slack(measured, weights), len(block.body)))
+        found.append(
+            ToolSize(str(one["name"]), weigh(measured, weights), half_interval(measured, weights), len(block.body))
+        )
     return DefinitionSizes(model, tuple(sorted(found, key=lambda tool: -tool.tokens)))

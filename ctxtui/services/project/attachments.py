@@ -18,7 +18,7 @@ from ctxtui.project.named import mentions, spelled
 from ctxtui.project.selection import SIGNATURES, WHOLE, rendered
 from ctxtui.project.signatures import signatures
 from ctxtui.services.project.report import Meter
-from ctxtui.wire.speech import Attached
+from ctxtui.wire.speech import Attachment
 
 _LARGEST: Final = 20_000_000
 _NAMES: Final = 500
@@ -36,7 +36,7 @@ class AttachedFile(Struct, frozen=True, kw_only=True):
     kind: str
     form: str
     tokens: int
-    attached: Attached
+    attached: Attachment
 
 
 def named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
@@ -96,7 +96,7 @@ def _attached(name: str, place: Path, meter: Meter, room: int) -> AttachedFile:
         if trouble:
             raise NotAttached(trouble, place=name, way_out="make it smaller")
     tokens = meter.block(found.block)
-    return AttachedFile(name=name, kind=found.kind, form=WHOLE, tokens=tokens, attached=Attached(found.block))
+    return AttachedFile(name=name, kind=found.kind, form=WHOLE, tokens=tokens, attached=Attachment(found.block))
 
 
 def _text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
@@ -112,14 +112,14 @@ def _text(name: str, text: str, meter: Meter, room: int) -> AttachedFile:
                 way_out="name a part of it, or let the agent read it",
             )
         tokens = short
-    return AttachedFile(name=name, kind=TEXT, form=form, tokens=tokens, attached=Attached(block.text(whole), "file"))
+    return AttachedFile(name=name, kind=TEXT, form=form, tokens=tokens, attached=Attachment(block.text(whole), "file"))
 
 
 def _folder(name: str, place: Path, meter: Meter) -> AttachedFile:
     names = sorted(f"{one.name}/" if one.is_dir() else one.name for one in place.iterdir())
     more = [f"[{len(names) - _NAMES:,} more]"] if len(names) > _NAMES else []
     text = f'<folder path="{name}">\n' + "\n".join([*names[:_NAMES], *more]) + "\n</folder>"
-    made = Attached(block.text(text), "file")
+    made = Attachment(block.text(text), "file")
     return AttachedFile(name=name, kind="folder", form=WHOLE, tokens=meter.text(text), attached=made)
 
 

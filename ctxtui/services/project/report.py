@@ -22,7 +22,7 @@ from ctxtui.services.project.model_window import ModelWindow, model_window
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.reader import ProjectText, read_project
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.weights import prior, tokens
+from ctxtui.tokens.weights import prior_weights, weigh
 
 _TOGETHER = 100
 """Files that are counted together, and then told of."""
@@ -103,7 +103,7 @@ class Meter:
     def __init__(self, card: ModelCard, counter: Counter | None = None) -> None:
         self.card = card
         self._counter = counter or Counter()
-        self._weights = prior(card)
+        self._weights = prior_weights(card)
 
     @property
     def half_width(self) -> float:
@@ -112,7 +112,7 @@ class Meter:
 
     def block(self, one: Block) -> int:
         """Tokens of a block."""
-        return round(tokens(self._counter(self.card)(one), self._weights))
+        return round(weigh(self._counter(self.card)(one), self._weights))
 
     def text(self, words: str) -> int:
         """Tokens of a text."""
@@ -123,14 +123,14 @@ class Meter:
         blocks = [block.text(one) for one in words]
         self._counter.prefetch(self.card, blocks)
         measure = self._counter(self.card)
-        return [round(tokens(measure(one), self._weights)) for one in blocks]
+        return [round(weigh(measure(one), self._weights)) for one in blocks]
 
     def tools(self, definitions: Sequence[Json]) -> int:
         """Tokens of tool definitions, with what the provider adds once."""
         if not definitions:
             return 0
         measure = self._counter(self.card)
-        counted = (tokens(measure(block.make(TOOL, one)), self._weights) for one in definitions)
+        counted = (weigh(measure(block.make(TOOL, one)), self._weights) for one in definitions)
         return round(sum(counted)) + self.card.tool_prompt
 
 

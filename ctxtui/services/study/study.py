@@ -28,7 +28,7 @@ from ctxtui.services.counting.counting import Counter, count_on
 from ctxtui.services.counting.pricing import Pricer
 from ctxtui.services.study.thread_study import ThreadStudy
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene, scene_at
 
 _AT_ONCE: Final = 512
@@ -206,12 +206,12 @@ class Study:
         return bool(self._wanted)
 
     def tokens_of(self, model: str, block: Block) -> int | None:
-        """As `features_of`, in tokens."""
+        """As `count_features`, in tokens."""
         found = self.features_of(model, block)
-        return None if found is None else round(tokens(found, self.book.weights(model)))
+        return None if found is None else round(weigh(found, self.book.weights(model)))
 
     def measured(self, model: str, block: Block) -> Features:
-        """As `features_of`, counted now: for a worker thread."""
+        """As `count_features`, counted now: for a worker thread."""
         key = model, block.digest
         found = self._own.get(key)
         if found is None:

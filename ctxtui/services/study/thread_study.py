@@ -94,7 +94,7 @@ class ThreadStudy:
                     ledger.back(same)
             self.stays.back(same)
             self._looked = min(self._looked, same)
-            self.turns.back(same)
+            self.turns.forget_after(same)
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 

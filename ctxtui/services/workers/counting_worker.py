@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import PriceTable, essence
+from ctxtui.pricing.price import PriceTable, keep_priced_fields
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.label_search import Cut
 from ctxtui.services.counting.pricing import Priced, Pricer, price_here
@@ -95,7 +95,7 @@ class PricingWorker:
 
     def __call__(self, calls: Sequence[Call]) -> list[Priced]:
         """The prices of `calls`."""
-        return self._worker.anyhow(_prices, [essence(call) for call in calls])
+        return self._worker.anyhow(_prices, [keep_priced_fields(call) for call in calls])
 
     def close(self) -> None:
         """End the child."""

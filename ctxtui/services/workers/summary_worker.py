@@ -12,7 +12,7 @@ from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.pricing.price import call_rates
+from ctxtui.pricing.price import rates_for_call
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
@@ -44,7 +44,7 @@ def _filled(
     table = prices_for(settings)
 
     def terms(call: Call) -> Rates | None:
-        return call_rates(call, table) if call.usage is not None else None
+        return rates_for_call(call, table) if call.usage is not None else None
 
     return filled(seen, loaded, book, price_of(table), terms, settings.usable_share, logs)
 

@@ -190,13 +190,13 @@ class ContextEdits:
     def blocks_of(self, nodes: Iterable[int]) -> list[int]:
         """The nodes of the context that is edited, of the blocks that `nodes` show."""
         found, scene = [*nodes], self._state.panels.scene
-        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        sent = self._sent(scene) if found and scene is not None and scene.call.is_edited else None
         return found if sent is None else [sent.block(node) for node in found]
 
     def shown(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
         """The nodes that show these blocks in `scene`: what was sent under edits has nodes of its own."""
         found = [*nodes]
-        sent = self._sent(scene) if found and scene is not None and scene.call.edited else None
+        sent = self._sent(scene) if found and scene is not None and scene.call.is_edited else None
         return found if sent is None else [sent.shown(node) for node in found]
 
     def chosen(self, *, marked: bool = True) -> list[int]:

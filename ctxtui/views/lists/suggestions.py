@@ -124,7 +124,7 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
     for new in then.news:
         if new.edit.id not in known:
             text = safe_text.one_line(read(new.item.block).text, 400)
-            found.append((new.at, ChangedBlock(0, new.category, new.edit.does.mark, 0, new.tokens, text=text)))
+            found.append((new.at, ChangedBlock(0, new.category, new.edit.spec.mark, 0, new.tokens, text=text)))
     return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 

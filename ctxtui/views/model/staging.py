@@ -130,7 +130,7 @@ class Staging:
         if change.after is not None and tokens:
             counted = self.tokens_of(change.after)
             after = None if counted is None else counted + header
-        mark = "dropped" if change.repaired else change.edit.does.mark
+        mark = "dropped" if change.repaired else change.edit.spec.mark
         stays = header if change.after is None else 0
         return Fate(
             tokens=tokens,
@@ -274,11 +274,11 @@ class Staging:
             return "marked"
         if self.sent is not None and node in self.sent.put_in:
             edit = self.sent.put_in[node]
-            return edit.does.mark if edit is not None else "dropped"
+            return edit.spec.mark if edit is not None else "dropped"
         at = self.position(node)
         if at is None:
             return ""
-        if at in self.applied.marks and self.applied.marks[at].given.get("on", True):
+        if at in self.applied.marks and self.applied.marks[at].params.get("on", True):
             return "breakpoint"
         return "pinned" if at in self.applied.pinned else ""
 

@@ -132,8 +132,8 @@ class Tails:
         if said:
             told = f"{numbers.tokens(call.output)} tokens reported"
             if not call.is_reported:
-                told = "not reported" if call.answered_in_part else ""
-            elif call.answered_in_part:
+                told = "not reported" if call.is_partial else ""
+            elif call.is_partial:
                 told = f"{numbers.least_tokens(call.output, True)} tokens"
             tails.append((RuleRow("answer", told, said[0]), answer))
         if tip != answer:

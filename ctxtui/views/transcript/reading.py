@@ -11,7 +11,7 @@ from typing import Final
 from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import CHANGE, touches
+from ctxtui.core.file_accesses import CHANGE, find_touches
 from ctxtui.views.blocks import content, one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent
@@ -293,7 +293,7 @@ def _short(words: list[Span], room: int) -> list[Span]:
 
 
 def _changes_file(got: BlockContent, cwd: str) -> bool:
-    return any(touch.kind == CHANGE for touch in touches(got, cwd)) or bool(_patch(_given(got)))
+    return any(touch.kind == CHANGE for touch in find_touches(got, cwd)) or bool(_patch(_given(got)))
 
 
 def _given(got: BlockContent) -> Json:

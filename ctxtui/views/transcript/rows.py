@@ -80,7 +80,7 @@ def block_row(
         says = says._replace(asked="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
-        turn=str(scene.turns.of(node.id)) if node.opens_turn and not scene.partial else "",
+        turn=str(scene.turns.number_of(node.id)) if node.opens_turn and not scene.partial else "",
         sign=glyph,
         words=(*_gone(scene, node), *_words(says, sign.style, read=read, asks=asks(node))),
         tokens=_tokens(own, counted=counted, read=read),

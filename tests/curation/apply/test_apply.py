@@ -174,7 +174,7 @@ def test_repairs_say_what_for_and_go_with_their_edit() -> None:
     drop = make(DROP, [of(context, "found")], id="d")
     found = apply(context, [drop])
     (repair,) = found.repairs
-    assert (repair.author, dict(repair.given)) == ("repair", {"for": "d", "why": "a call and its answer go together"})
+    assert (repair.author, dict(repair.params)) == ("repair", {"for": "d", "why": "a call and its answer go together"})
     assert repair.targets == (of(context, '"tool_use"'),)
     assert {c.position for c in found.changes.values() if c.repaired} == {context.find(repair.targets[0])}
 

@@ -83,11 +83,11 @@ def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Men
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)
     fault = told(context, error) if error else None
-    found = repair(context, rules, takes=card.takes, told=[fault] if fault else [])
+    found = repair(context, rules, takes=card.request_limits, told=[fault] if fault else [])
     applied = apply(context, found.edits, rules)
-    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
     value = canonical.loads(out.body)
-    assert not found.left and not out.violations and not faults(applied, takes=card.takes)
+    assert not found.left and not out.violations and not faults(applied, takes=card.request_limits)
     return found, value, [refusal.message for refusal in STRICT[dialect](value)]
 
 
@@ -160,7 +160,7 @@ def test_a_tool_that_was_called_is_there() -> None:
     assert [f.violation.rule for f in mended(body)[0].faults] == [rule.REFERENCE], "what failed need not be there"
     error = "messages.2.content.0: Tool reference 'read_file' not found in available tools"
     found, value, _ = mended(claude(result(gone), tools=()), error=error)
-    assert [edit.given["name"] for edit in found.edits] == ["read_file"], "the provider knows better"
+    assert [edit.params["name"] for edit in found.edits] == ["read_file"], "the provider knows better"
     assert "tool_reference" not in json.dumps(value)
 
 
@@ -217,7 +217,7 @@ def test_an_image_has_a_most_of_characters(monkeypatch: pytest.MonkeyPatch) -> N
     large = image(png(8, 6) + b"x" * 600)
     monkeypatch.setattr(images, "MAX_BASE64_CHARACTERS", 700)
     found, value, _ = mended(claude(result(GOOD, large)))
-    assert [edit.given["parts"] for edit in found.edits] == [[1]]
+    assert [edit.params["parts"] for edit in found.edits] == [[1]]
     assert json.dumps(value).count('"type": "image"') == 1
     assert mended(claude(result(GOOD)))[0].edits == ()
 
@@ -288,7 +288,7 @@ def test_many_images_are_smaller_ones() -> None:
     error = "An image in the conversation exceeds the dimension limit for many-image requests (2000px)."
     for said in ("", error, f"messages.2.content.1.image.source.base64.data: {error}"):
         found, value, strict = mended(many, error=said)
-        assert [edit.given["parts"] for edit in found.edits] == [[19]] and not strict
+        assert [edit.params["parts"] for edit in found.edits] == [[19]] and not strict
         assert json.dumps(value).count('"type": "image"') == 20
 
 

@@ -114,7 +114,7 @@ def test_laws(name: str, seed: int) -> None:
     assert not about(context, made) & about(context, again)
     # Law 5: what leaves is legal.
     if not applied.refused:
-        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.takes)
+        out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
         assert [r.rule for r in STRICT[dialect](canonical.loads(out.body))] == []
 
 

@@ -243,7 +243,7 @@ def test_plug_ins_are_searched_too() -> None:
     mine = Policy("mine", "", clear)
     situation = situation_of(context)
     step = Step(budget.among([mine, POLICIES[budget.NAME]]), {"target": situation.total - 1_500})
-    assert [one.given.get("name") for one in run(step, situation)] == ["all"]
+    assert [one.params.get("name") for one in run(step, situation)] == ["all"]
 
 
 def test_one_that_is_asked_once_gives_a_first_answer() -> None:

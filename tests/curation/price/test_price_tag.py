@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.prompts import message_before
-from ctxtui.cache.prefix_key import Prefixes, PromptFacts, RequestEnds
-from ctxtui.cache.prefix_seed import seed
-from ctxtui.cache.prompt import CachedPrompt, prompt
-from ctxtui.cache.requests import Summed, prompt_of
+from ctxtui.cache.prefix_key import PrefixChains, PromptFacts, RequestEnds
+from ctxtui.cache.prefix_salt import prefix_salt
+from ctxtui.cache.prompt import CachedPrompt, build_prompt
+from ctxtui.cache.requests import SummedTokens, prompt_from_request
 from ctxtui.cache.simulate import Simulator
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.edit import make
@@ -54,10 +54,10 @@ def as_read(block: Block) -> int:
 
 def lengths(tree: Tree, head: int, strips: bool) -> Callable[[int], int]:
     """Tokens of a request's prefixes; where the provider `strips` it, less the thinking before a person last spoke."""
-    summed = Summed(tree, count)
+    summed = SummedTokens(tree, count)
     if not strips:
         return summed
-    spoken = tree[PromptFacts(tree).asked(head)].depth
+    spoken = tree[PromptFacts(tree).last_person_node(head)].depth
     thoughts = [n for n in tree.path(head) if tree[n].block.kind in THINKING and tree[n].depth < spoken]
 
     def tokens(node: int) -> int:
@@ -81,10 +81,10 @@ class Scene:
         self.context, self.request = context_of(body, dialect)
         self.model = body["model"]
         self.card = model_table().card(self.model)
-        self.rules = cache_rules().rules(self.card)
+        self.rules = cache_rules().for_model(self.card)
         self.count = count
-        self.prefixes = Prefixes(self.context.tree)
-        self.seed = seed(self.rules, dialect, model=self.model, params=self.context.params)
+        self.prefixes = PrefixChains(self.context.tree)
+        self.seed = prefix_salt(self.rules, dialect, model=self.model, params=self.context.params)
         self.place = RequestEnds(self.prefixes, self.seed, self.rules.strips)
         self.simulator = Simulator()
         self.habit = rng.random() < 0.5 and self.rules.mechanism.writes_at_markers
@@ -117,7 +117,7 @@ class Scene:
 
     def ask(self, head: int, marks: Sequence[tuple[int, float, int]]) -> CachedPrompt:
         tokens = lengths(self.context.tree, head, self.rules.strips)
-        return prompt(self.prefixes, self.rules, self.seed, head, tokens, marks)
+        return build_prompt(self.prefixes, self.rules, self.seed, head, tokens, marks)
 
     def exact(self, applied: Applied, tree: Tree | None = None, had: dict[Edge, float] | None = None) -> CachedPrompt:
         """The staged request, every block of it, in a tree of its own or in `tree`; `had` are the lifetimes of markers
@@ -131,7 +131,7 @@ class Scene:
             edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
             life = standing.get(edge)
             if edit is not None:
-                life = None if edit.given.get("on") is False else self.rules.seconds(str(edit.given.get("ttl") or ""))
+                life = None if edit.params.get("on") is False else self.rules.seconds(str(edit.params.get("ttl") or ""))
                 off |= {head} if life is None else set()
             if life is not None:
                 marks.append((head, life, 0))
@@ -139,13 +139,15 @@ class Scene:
             own = {node for node, *_ in marks} | off
             marks += [mark for mark in self._at_ends(tree, head) if mark[0] not in own]
             marks.sort(key=lambda mark: tree[mark[0]].depth)
-        prefixes = self.prefixes if tree is self.context.tree else Prefixes(tree)
-        return prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
+        prefixes = self.prefixes if tree is self.context.tree else PrefixChains(tree)
+        return build_prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
 
     @property
     def marked(self) -> dict[Edge, float]:
         """The lifetimes of markers that stand at a block."""
-        return {(self.context.position(mark.spot.node), RAW): mark.life for mark in self.base.marks if not mark.ends}
+        return {
+            (self.context.position(mark.position.node), RAW): mark.life for mark in self.base.markers if not mark.ends
+        }
 
     def head_of(self, applied: Applied) -> int:
         """The node at which the path of `applied` ends."""
@@ -157,7 +159,7 @@ class Scene:
 
 
 def outcome(simulator: Simulator, one: CachedPrompt, at: float) -> tuple[Any, ...]:
-    found = simulator.ask(one, at)
+    found = simulator.predict(one, at)
     return found.read, found.writes, found.fresh, found.total
 
 
@@ -233,12 +235,12 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
         rng = Random(f"law 8 {number}")
         context, request = context_of(marked_more(SHAPES["anthropic"](rng), rng), "anthropic")
         card = model_table().card(request.model)
-        rules, prefixes, simulator = cache_rules().rules(card), Prefixes(context.tree), Simulator()
+        rules, prefixes, simulator = cache_rules().for_model(card), PrefixChains(context.tree), Simulator()
         weigh = as_read if rules.strips else count
-        summed = Summed(context.tree, weigh)
-        base, refused = prompt_of(prefixes, request, rules, summed)
+        summed = SummedTokens(context.tree, weigh)
+        base, refused = prompt_from_request(prefixes, request, rules, summed)
         assert not refused
-        own = seed(rules, "anthropic", model=request.model, params={**request.params, "betas": []})
+        own = prefix_salt(rules, "anthropic", model=request.model, params={**request.params, "betas": []})
         place = RequestEnds(prefixes, own, rules.strips)
         simulator.send(base, START)
         after = apply(context, edits(rng, context), rules_for("anthropic", card))
@@ -246,8 +248,8 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
             continue
         out = outgoing(after, request.skeleton, dialect="anthropic", model=request.model)
         decoded = DIALECTS["anthropic"].decode_request(out.body, None)
-        afresh = Prefixes(Tree())
-        exact, refused = prompt_of(afresh, decoded, rules, Summed(afresh.tree, weigh))
+        afresh = PrefixChains(Tree())
+        exact, refused = prompt_from_request(afresh, decoded, rules, SummedTokens(afresh.tree, weigh))
         assert not refused
         derived, lengths = edited_prompt(base, place, apply(context, []), after, weigh)
         broken += lengths.first is not None

@@ -17,7 +17,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import Features
-from ctxtui.tokens.weights import Weights, prior, tokens
+from ctxtui.tokens.weights import Weights, prior_weights, weigh
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 from tests.sampling import few
@@ -39,11 +39,11 @@ def one_by_one(applied: Applied, weights: Weights, *, strips: bool) -> list[int]
     head = tree.extend(ROOT, leaving(applied))
     counts = Cumulated(tree, measure)
     counts.advance()
-    found = [round(tokens(features, weights)) for features in counts.at(head)]
+    found = [round(weigh(features, weights)) for features in counts.composition_at(head)]
     start = tree[head].turn_start
     if strips and start != ROOT:
         thinking = INDEX["thinking"]
-        found[thinking] -= round(tokens(counts.at(tree[start].parent)[thinking], weights))
+        found[thinking] -= round(weigh(counts.composition_at(tree[start].parent)[thinking], weights))
     return found
 
 
@@ -59,8 +59,8 @@ def test_arithmetic_on_what_changed_gives_the_count_of_all_that_leaves(dialect: 
         counts = Cumulated(context.tree, measure)
         counts.advance()
         for strips in (False, True):
-            arithmetic = body_sums(applied, counts, prior(card), measure, strips=strips)
-            assert arithmetic == one_by_one(applied, prior(card), strips=strips), (number, strips)
+            arithmetic = body_sums(applied, counts, prior_weights(card), measure, strips=strips)
+            assert arithmetic == one_by_one(applied, prior_weights(card), strips=strips), (number, strips)
         touched += applied.touched
     assert touched > 60
 

@@ -23,7 +23,7 @@ from ctxtui.providers.endpoint import ANTHROPIC, CHAT, OLLAMA, RESPONSES, Endpoi
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_summary import SummaryPart, partner_for, request, wish_for, written
 from ctxtui.services.editing.edited_context import Ready
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from tests.analysis.cache.test_audit import Talk
 from tests.curation.price.test_price_tag import long_talk, result
 from tests.services.chatting import config
@@ -45,7 +45,7 @@ def ready(context: Context) -> Ready:
         chosen=choose(session),
         context=context,
         applied=Applied(context),
-        takes=Takes(prefill=False),
+        takes=RequestLimits(prefill=False),
         after=True,
     )
 

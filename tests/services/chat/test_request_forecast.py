@@ -33,7 +33,7 @@ def chat() -> tuple[Session, Conversation]:
 def teller(session: Session, prices: Pricer) -> Foreteller:
     counter = Counter()
     book = book_for(session, counter, Settings())
-    rules = cache_rules().rules(book.card(MODEL), "anthropic")
+    rules = cache_rules().for_model(book.card(MODEL), "anthropic")
     return Foreteller(book, counter, rules, ChatModel(Endpoint("anthropic", "anthropic"), MODEL), prices)
 
 

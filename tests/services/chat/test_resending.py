@@ -75,7 +75,7 @@ def without(made: Session, text: str) -> list[Recorded]:
             if text.encode() in item.block.body:
                 value = item.block.value()
                 assert isinstance(value, dict)
-                item = Item(blocks.of({**value, "content": CLEARED}), item.place)
+                item = Item(blocks.from_part({**value, "content": CLEARED}), item.place)
             items.append(item)
         found.append((items, made.tree.items(call.response_head, call.sent_head), call.stop_reason))
     return found
@@ -84,10 +84,10 @@ def without(made: Session, text: str) -> list[Recorded]:
 def playback(made: Session) -> Playback:
     """Answers as recorded, also where the noise is gone; where anything else is gone, with another step."""
     lost = [Item(blocks.header("assistant"), Place("messages", "assistant"))]
-    lost.append(Item(blocks.of(use("x", "Read", file_path="/nowhere.txt")), Place("messages", "assistant")))
+    lost.append(Item(blocks.from_part(use("x", "Read", file_path="/nowhere.txt")), Place("messages", "assistant")))
     calls = made.thread_calls(MAIN)
     decoys: list[Recorded] = [
-        ((), [*lost, Item(blocks.of(use("y", "Read")), lost[1].place)], "tool_use") for _ in calls
+        ((), [*lost, Item(blocks.from_part(use("y", "Read")), lost[1].place)], "tool_use") for _ in calls
     ]
     right = [
         (made.tree.items(call.sent_head), made.tree.items(call.response_head, call.sent_head), call.stop_reason)

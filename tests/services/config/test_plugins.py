@@ -185,10 +185,10 @@ def test_the_budget_searches_a_third_partys_policy_too(put: Put) -> None:
     del body["tools"]
     situation = situation_of(context_of(body, "anthropic")[0])
     wish = {"target": situation.total - 1_500}
-    assert "all" not in [one.given.get("name") for one in propose(Step(OURS["budget"], wish), situation)]
+    assert "all" not in [one.params.get("name") for one in propose(Step(OURS["budget"], wish), situation)]
     put(POLICIES, "mine.py", OUTSIDE)
     made = propose(Step(every_policy()["budget"], wish), situation)
-    assert [(one.author, one.given.get("name")) for one in made] == [("budget", "all")]
+    assert [(one.author, one.params.get("name")) for one in made] == [("budget", "all")]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def sent_again(table: Table, book: Book, counter: Counter) -> list[SentAgain]:
             return round(weigh(measure(block)))
 
         prompt = under.asked(before, raw, other, lambda usage, at: 0.0, count).prompt
-        usages = [one.send(asked, at).usage() for one, asked in ((plain, raw.prompt), (edited, prompt))]
+        usages = [one.send(asked, at).to_usage() for one, asked in ((plain, raw.prompt), (edited, prompt))]
         less = book.sums(call.model, call.raw_head), book.sums(call.model, under.head)
         # One that read what was there before the edits reads nothing of the kind under them: the tag cannot know.
         older = anew.send(raw.prompt, at).read < usages[0].cache_read and found

@@ -13,7 +13,7 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import price_here
 from ctxtui.services.study.study import Study
-from ctxtui.tokens.block_features import features_of
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from tests.cases.scenes import study_of
@@ -28,7 +28,7 @@ class Bench:
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         self.asked += len(blocks)
-        return [features_of(block, lambda text: -(-len(text) // 4), card) for block in blocks]
+        return [count_features(block, lambda text: -(-len(text) // 4), card) for block in blocks]
 
 
 class Followed:

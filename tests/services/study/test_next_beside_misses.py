@@ -22,9 +22,16 @@ from tests.analysis.sessions import book
 
 
 def _told(asked: what_if.NextRequest) -> tuple[object, ...]:
-    found = asked.simulator.ask(asked.prompt, asked.at)
+    found = asked.simulator.predict(asked.prompt, asked.at)
     forecast = asked.forecast and (asked.forecast.read, asked.forecast.cause, asked.forecast.floor)
-    return asked.at, asked.prompt.total, asked.floors, forecast, found.usage(), asked.place(asked.prompt.last.node).key
+    return (
+        asked.at,
+        asked.prompt.total,
+        asked.floors,
+        forecast,
+        found.to_usage(),
+        asked.place(asked.prompt.last.node).key,
+    )
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def _smallest(policies: Sequence[Policy], situation: PolicyContext, settings: Se
 
 def _own(one: Edit) -> Edit:
     """What another policy would make, as this one's: so it is taken back as one, and stays so."""
-    return make(one.kind, one.targets, one.given, author=NAME)
+    return make(one.kind, one.targets, one.params, author=NAME)
 
 
 def _never(edit: Edit, risk: Risk) -> bool:
@@ -258,11 +258,11 @@ def _needed(situation: PolicyContext, after: PolicyContext, edits: list[Edit], t
     choices = []
     for one in edits:
         positions = [p for t in one.targets if (p := situation.context.find(t)) is not None]
-        alone = one.kind in _APART or (one.kind == STRIP and one.given.get("what") == "images")
+        alone = one.kind in _APART or (one.kind == STRIP and one.params.get("what") == "images")
         if not alone or (one.kind != SUMMARIZE and len(positions) != 1):
             return edits
         saves = sum(situation.size(p) - after.size(p) for p in positions)
-        saves -= tokens_of(situation, str(one.given.get("text") or "")) if one.kind == SUMMARIZE else 0
+        saves -= tokens_of(situation, str(one.params.get("text") or "")) if one.kind == SUMMARIZE else 0
         risk = risk_of_one(situation.context, one)
         choices.append(_Choice(one, saves, min(positions, default=0), _quoted_at(situation, positions), risk))
     kept = {one.edit.id for one in _chosen(choices, situation.total - target, situation)}

@@ -111,7 +111,7 @@ def _plain(value: Json) -> str:
         return f"[{', '.join(map(_plain, value))}]"
     if isinstance(value, dict):
         return ", ".join(f"{key}={_plain(item)}" for key, item in value.items())
-    return value if isinstance(value, str) else canonical.text_of(value)
+    return value if isinstance(value, str) else canonical.dump_text(value)
 
 
 def _under(value: Json, key: str) -> list[Json]:

@@ -29,7 +29,7 @@ from ctxtui.services.chat.request_edits import Edited
 from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast, held_because
 from ctxtui.services.chat.spending import Leave, Spending, with_answer_limit
 from ctxtui.wire.grammar import ANTHROPIC
-from ctxtui.wire.translate.turns import TEXT, part_of
+from ctxtui.wire.translate.turns import TEXT, to_part
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
@@ -180,5 +180,5 @@ class ChildRun:
 
 def last_words(tree: Tree, call: Call) -> str:
     """The words of the answer of `call`."""
-    parts = [part_of(i.block) for i in tree.items(call.response_head, call.raw_head) if i.block.kind != HEADER]
-    return "\n\n".join(part.reading.text for part in parts if part.what == TEXT and part.reading.text)
+    parts = [to_part(i.block) for i in tree.items(call.response_head, call.raw_head) if i.block.kind != HEADER]
+    return "\n\n".join(part.reading.text for part in parts if part.category == TEXT and part.reading.text)

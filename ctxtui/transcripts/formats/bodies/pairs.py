@@ -106,7 +106,7 @@ def _request(record: dict[str, Json], text: Text) -> Pair | None:
 
 
 def _written(value: Json) -> Text:
-    return walked(canonical.text_of(value))
+    return walked(canonical.dump_text(value))
 
 
 def _path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
@@ -170,7 +170,7 @@ def events_text(value: Json) -> str:
     streamed = [word(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in told]
     if not items or not all(streamed):
         return ""
-    return "".join(f"data: {canonical.text_of(item)}\n\n" for item in items)
+    return "".join(f"data: {canonical.dump_text(item)}\n\n" for item in items)
 
 
 def _is_event(item: dict[str, Json]) -> bool:

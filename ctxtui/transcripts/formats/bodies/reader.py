@@ -41,8 +41,8 @@ from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
-from ctxtui.wire.translate.turns import tool_home
+from ctxtui.wire.stream import error_text
+from ctxtui.wire.translate.turns import tool_dialect
 
 _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "openai"), ("deepseek", "deepseek"))
 _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama"}
@@ -135,11 +135,11 @@ def answer_of(value: Json, dialect: str) -> Response | None:
             return Response(items=tuple(part.item for part in messages.split(value, "$")))
     except Malformed as error:
         return Response(error=str(error), complete=False, extra=dict(value))
-    return Response(error=error_words(value), extra=dict(value)) if value.get("error") else None
+    return Response(error=error_text(value), extra=dict(value)) if value.get("error") else None
 
 
 def _streamed(text: str, dialect: str) -> Response | None:
-    events = sse.parse(text.encode("utf-8", "surrogateescape"))
+    events = sse.parse_stream(text.encode("utf-8", "surrogateescape"))
     reader = DIALECTS[_spoken(events) or dialect].stream_reader()
     reader.feed(events)
     try:
@@ -287,7 +287,7 @@ class BodiesReader(Reader):
         if sort_of(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
         try:
-            body = walked(canonical.text_of(value))
+            body = walked(canonical.dump_text(value))
             pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
             items = self._decoder.decode(pair).items
         except (Malformed, RecursionError):
@@ -371,7 +371,7 @@ def _begun(value: Json) -> tuple[str, float]:
     # The last one may be cut.
     if defined and all(tool.keys() & _DEFINES for tool in defined[:-1]):
         if defined[:-1] or defined[0].keys() & _DEFINES:
-            return tool_home(defined[0]), _SURE_OF_TOOLS
+            return tool_dialect(defined[0]), _SURE_OF_TOOLS
         if isinstance(defined[0].get("description"), str) and "name" in defined[0]:
             return (RESPONSES if "type" in defined[0] else ANTHROPIC), _SURE_OF_TOOLS
     if isinstance(value.get("system"), str | list) and ("model" in value or value.keys() <= _BEFORE_SYSTEM):
@@ -405,4 +405,4 @@ def _one(value: Json, lines: list[Json]) -> tuple[str, float]:
 
 
 def _text(value: Json) -> Text:
-    return walked(canonical.text_of(value))
+    return walked(canonical.dump_text(value))

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core import block
-from ctxtui.core.answer_least import least_tokens
+from ctxtui.core.answer_least import min_tokens
 from ctxtui.core.block import Item, message_place
 from ctxtui.core.call import (
     ANSWER_LEAST,
@@ -133,10 +133,10 @@ def _with_least(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict
     """`extra` with what the answer, whose end nobody reported so far, comes to at least."""
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in raw_parts(raw, None)}
-        answer.least = sum(map(least_tokens, blocks.values()))
+        answer.least = sum(map(min_tokens, blocks.values()))
     else:
         new = answer.blocks(tree, answer.weighed)
-        answer.least += sum(map(least_tokens, new))
+        answer.least += sum(map(min_tokens, new))
         answer.weighed += len(new)
     return {**extra, ANSWER_LEAST: answer.least} if answer.least else extra
 

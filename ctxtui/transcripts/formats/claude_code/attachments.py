@@ -61,7 +61,7 @@ def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
                 mark = "" if side == "system" else mark_of(part) or META
                 found.append(Item(block.text(bare.group(1) if bare else part), Place("messages", side, mark)))
             elif isinstance(part, dict):
-                found.append(Item(block.of(part), Place("messages", side, META if side == "user" else "")))
+                found.append(Item(block.from_part(part), Place("messages", side, META if side == "user" else "")))
     return found
 
 
@@ -120,7 +120,7 @@ def _images(value: Json, deep: int = 0) -> Iterator[Block]:
     if not isinstance(value, dict) or deep > 6:
         return
     if value.get("type") in ("image", "document") and isinstance(value.get("source"), dict):
-        yield block.of(value)
+        yield block.from_part(value)
         return
     file = value.get("file")
     part = _FILES.get(str(value.get("type")))

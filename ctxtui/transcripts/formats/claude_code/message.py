@@ -125,7 +125,7 @@ def _of_value(value: Json) -> Report:
 def _ended(found: Report, final: bool) -> Report:
     if found.usage is None or found.usage.output_final == final:
         return found
-    return Report(usage.ended(found.usage, final), found.estimated, found.extra)
+    return Report(usage.with_final_output(found.usage, final), found.estimated, found.extra)
 
 
 SYNTHETIC: Final = "<synthetic>"

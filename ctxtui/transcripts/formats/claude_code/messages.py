@@ -37,7 +37,7 @@ from ctxtui.transcripts.joined import UNANSWERED, UNANSWERED_LABEL, aside
 from ctxtui.transcripts.kit.fields import plain, seconds
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.transcripts.reader import NeedsContexts
-from ctxtui.wire.usage import further_passes, pass_id
+from ctxtui.wire.usage import other_passes, pass_id
 
 if TYPE_CHECKING:
     from ctxtui.transcripts.formats.claude_code.request_log.rebuilt import ClaudeRequest
@@ -82,7 +82,7 @@ def _answer(
     model, usage = answers.extend(answer, said, record, at, found.end)
     if state.contexts:
         state.side.seen(id_, model, usage, own=not agent)
-        for number, one in enumerate(further_passes(said.report.extra), 1):
+        for number, one in enumerate(other_passes(said.report.extra), 1):
             state.side.seen(pass_id(id_, number), one.model or model, one.usage, own=not agent)
     for part in said.parts:
         if part.makes:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from msgspec import field
 
 from ctxtui.core import block_content, canonical
-from ctxtui.core.block import Block, Item, of
+from ctxtui.core.block import Block, Item, from_part
 from ctxtui.core.call import MAKER
 from ctxtui.transcripts.formats.claude_code.attachments import items_of
 from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, said
@@ -185,7 +185,7 @@ def _content(parts: list[Any]) -> Any:
 
 
 def _text_of(part: Any) -> str:
-    return part if isinstance(part, str) else block_content.read(of(part)).text
+    return part if isinstance(part, str) else block_content.read(from_part(part)).text
 
 
 _OPEN: Final = "<system-reminder>"

@@ -19,7 +19,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.fields import count
-from ctxtui.wire.usage import further_passes, pass_id
+from ctxtui.wire.usage import other_passes, pass_id
 
 SIDE: Final = "side calls"
 _LABEL: Final = "calls that the client counts and does not record"
@@ -118,7 +118,7 @@ class SideCalls:
                 own = call.id not in self._others
                 if call.usage is not None:
                     self._calls[call.id] = (plain(call.model), _of(call.usage), own)
-                for number, one in enumerate(further_passes(call.extra), 1):
+                for number, one in enumerate(other_passes(call.extra), 1):
                     self._calls[pass_id(call.id, number)] = (plain(one.model or call.model), _of(one.usage), own)
         if not self._continued(now):
             for model, spent in self._now.items():
@@ -162,7 +162,7 @@ class SideCalls:
     def _in_all(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
         """Calls that are not reported in full, of models of which the meter has the rest."""
         for id_, call in calls.items():
-            if call.answered_in_part and id_ not in self._late and plain(call.model) in covered:
+            if call.is_partial and id_ not in self._late and plain(call.model) in covered:
                 calls[id_] = made = replace(call, extra={**call.extra, IN_ALL: True})
                 yield CallSeen(made)
 

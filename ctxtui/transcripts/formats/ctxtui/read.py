@@ -111,7 +111,7 @@ class CtxtuiReader(Reader):
         kind = next(iter(line), "")
         take = self._takers.get(kind)
         if take is None:
-            yield Happened(BEYOND, canonical.text_of({"of": None, "line": line}))
+            yield Happened(BEYOND, canonical.dump_text({"of": None, "line": line}))
             return
         yield from take(line)
         name = name_of(line)
@@ -139,7 +139,7 @@ class CtxtuiReader(Reader):
                 "number": self._seen[name_of(line)] + 1,
                 "members": {"session": line["session"]},
             }
-            yield Happened(BEYOND, canonical.text_of(told))
+            yield Happened(BEYOND, canonical.dump_text(told))
 
     def _place(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["section"] not in _SECTIONS:
@@ -196,7 +196,7 @@ class CtxtuiReader(Reader):
 
 def _beyond(of: str, number: int, members: dict[str, Json]) -> Happened:
     """What a line holds that this version does not know; `of` and `number` tell the line."""
-    return Happened(BEYOND, canonical.text_of({"of": of, "number": number, "members": members}))
+    return Happened(BEYOND, canonical.dump_text({"of": of, "number": number, "members": members}))
 
 
 reader = CtxtuiReader

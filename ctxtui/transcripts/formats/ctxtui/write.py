@@ -70,7 +70,7 @@ class _Beyond:
 def name_of(line: dict[str, Json]) -> str:
     """What tells a line from others: its first member."""
     key = next(iter(line), "")
-    return f"{key} {canonical.text_of(line.get(key))}"
+    return f"{key} {canonical.dump_text(line.get(key))}"
 
 
 def _records(session: Session) -> Iterator[bytes | dict[str, Json]]:

@@ -67,7 +67,7 @@ class _Log:
             return base | said | ({"usage": usage} if self._usage else {})
         calls: list[Json] = [
             {"id": part.get("id"), "type": "function",
-             "function": {"name": part.get("name"), "arguments": canonical.text_of(part.get("input"))}}
+             "function": {"name": part.get("name"), "arguments": canonical.dump_text(part.get("input"))}}
             for part in parts if part.get("type") == "tool_use"
         ]  # fmt: skip
         text = "".join(word(part.get("text")) for part in parts)

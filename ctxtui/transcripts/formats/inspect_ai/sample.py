@@ -76,7 +76,7 @@ def items(message: Json, path: str = "$") -> list[Item]:
 
 def _drawn_call(call: dict[str, Json]) -> Json:
     given = call.get("arguments")
-    text = given if isinstance(given, str) else canonical.text_of(given if given is not None else {})
+    text = given if isinstance(given, str) else canonical.dump_text(given if given is not None else {})
     function = {"name": call.get("function"), "arguments": text}
     return {"id": call.get("id"), "type": "function", "function": function}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.call import Call
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.job_folder import turns as turn_logs
@@ -130,7 +130,7 @@ def _result(one: dict[str, Json], number: int, asked: list[str]) -> dict[str, Js
     id_ = id_ or (asked[number] if number < len(asked) else f"call_{number}")
     keys = ("text", "output", "content", "result", "stdout", "error")
     said = next((one[key] for key in keys if one.get(key) not in (None, "")), "")
-    text = said if isinstance(said, str) else text_of(said)
+    text = said if isinstance(said, str) else dump_text(said)
     wrong = bool(one.get("error")) and "output" not in one
     failed = wrong or bool(one.get("is_error")) or one.get("success") is False
     return {"type": "tool_result", "tool_use_id": id_, "content": text, **({"is_error": True} if failed else {})}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call, Fidelity
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.dialogue import Dialogue
@@ -103,10 +103,10 @@ def _agent(turn: dict[str, Json]) -> dict[str, Json]:
 
 def _screen(turn: dict[str, Json]) -> str:
     """The turn's own message: its name and time, and what was seen, as JSON."""
-    head = [text_of(turn[key]) if not isinstance(turn[key], str) else word(turn[key]) for key in
+    head = [dump_text(turn[key]) if not isinstance(turn[key], str) else word(turn[key]) for key in
             ("turn_id", "turn", "timestamp", "time") if key in turn]  # fmt: skip
     seen = next((turn[name] for name in _SEEN if turn.get(name) is not None), None)
-    return " ".join(head) + (f"\n{text_of(seen)}\n" if seen is not None else "")
+    return " ".join(head) + (f"\n{dump_text(seen)}\n" if seen is not None else "")
 
 
 def _parts(agent: dict[str, Json]) -> list[Json]:
@@ -129,7 +129,7 @@ def _results(turn: dict[str, Json], parts: list[Json]) -> Iterator[dict[str, Jso
     told = listed(_agent(turn).get("execution_results"))
     for number, id_ in enumerate(calls):
         said = told[number] if number < len(told) else turn.get("input_execution", "") if id_ == calls[-1] else ""
-        text = said if isinstance(said, str) else text_of(said)
+        text = said if isinstance(said, str) else dump_text(said)
         yield {"type": "tool_result", "tool_use_id": id_, "content": text}
 
 
@@ -137,7 +137,7 @@ def _without_call(turn: dict[str, Json]) -> Event:
     name = word(turn.get("turn_id")) or "a turn"
     error = obj(turn.get("error"))
     if error:
-        return Happened("api error" if error.get("type") == "agent" else "error", one_line(text_of(error)))
+        return Happened("api error" if error.get("type") == "agent" else "error", one_line(dump_text(error)))
     if "failsafe" in turn:
-        return Happened("no call", f"{name}: {one_line(text_of(turn['failsafe']))}")
+        return Happened("no call", f"{name}: {one_line(dump_text(turn['failsafe']))}")
     return Skipped(1, "a turn's log without tokens")

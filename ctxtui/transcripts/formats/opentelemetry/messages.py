@@ -36,7 +36,7 @@ def instructions(value: Json) -> list[Item]:
     """``gen_ai.system_instructions``."""
     held = decoded(value)
     parts = [held] if isinstance(held, str) and held else [_part(part) for part in listed(held)]
-    made = [blocks.text(part) if isinstance(part, str) else blocks.of(part) for part in parts]
+    made = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
     return [Item(block, Place("system")) for block in made]
 
 
@@ -117,7 +117,7 @@ def _chat(message: dict[str, Json]) -> list[Item]:
     if message.get("role") == "tool":
         held["tool_call_id"] = message.get("tool_call_id", message.get("id"))
     if not isinstance(held.get("content"), str | list | None):
-        held["content"] = canonical.text_of(held["content"])
+        held["content"] = canonical.dump_text(held["content"])
     return messages.items({"content": None, **held})
 
 

@@ -42,7 +42,7 @@ def span_of(session: Session, call: Call, *, name: str, usd: float | None = None
     attributes = span["attributes"]
     assert isinstance(attributes, list)
     if content is not None:
-        said = ((key, canonical.text_of(content(value))) for key, value in _said(session.tree, call) if value)
+        said = ((key, canonical.dump_text(content(value))) for key, value in _said(session.tree, call) if value)
         attributes += [_pair(key, value) for key, value in said]
     if call.error:
         # What a provider says may repeat what it was asked.

@@ -128,7 +128,7 @@ def _entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
         texts = []
     else:
         texts = [content] if isinstance(content, str) else [part_of(part) for part in listed(content)]
-    entry.digests += [(blocks.text(one) if isinstance(one, str) else blocks.of(one)).digest for one in texts]
+    entry.digests += [(blocks.text(one) if isinstance(one, str) else blocks.from_part(one)).digest for one in texts]
     return entry
 
 
@@ -239,4 +239,4 @@ def _content(block: Block) -> list[Any]:
     content = obj(block.value()).get("content")
     if not isinstance(content, list):
         return [_text(_words(block))]
-    return [_spelled(blocks.of(one)) if isinstance(one, dict) else _text(str(one)) for one in content]
+    return [_spelled(blocks.from_part(one)) if isinstance(one, dict) else _text(str(one)) for one in content]

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.core.answer_least import in_part
+from ctxtui.core.answer_least import mark_partial
 from ctxtui.core.block import Item
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
@@ -135,7 +135,7 @@ class _Pi:
             extra[COPIED_BY] = copied_by
         if word(message.get("stopReason")) in _BROKEN:
             # What pi knows of the output then is what the message began with.
-            usage, extra = in_part(usage, extra, (item.block for item in items))
+            usage, extra = mark_partial(usage, extra, (item.block for item in items))
         known = Call(
             word(message.get("responseId")),
             "",

@@ -94,7 +94,7 @@ class CompactionsController(EditController):
             return
         assert self.edits.desk is not None
         own = summary_of(context, said, self.edits.desk.summary_terms(scene, self.state.source.settings.summary_tokens))
-        text = better_summary(scene.session.tree, one, str(own.given["text"]) if own is not None else "")
+        text = better_summary(scene.session.tree, one, str(own.params["text"]) if own is not None else "")
         whole = range(said[0], said[-1] + 1)
         made = self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
         if goes_on:

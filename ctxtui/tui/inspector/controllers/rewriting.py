@@ -57,7 +57,7 @@ class RewritingController(EditController):
         put_in = self.panels.transcript.place.new
         if put_in is not None:
             edit = put_in.edit
-            text = str(edit.given.get("text") or "")
+            text = str(edit.params.get("text") or "")
             if edits_from_selection.put_in_again(edit, text) is not None:
                 return Wording(text, partial(self._put_in_again, edit))
         else:
@@ -72,7 +72,7 @@ class RewritingController(EditController):
         """Another text for the summary or the note that `edit` puts in."""
         again = edits_from_selection.put_in_again(edit, text)
         if again is not None and self.edits.overlay is not None:
-            if not edit.does.stands_for:
+            if not edit.spec.replaces_blocks:
                 # Summaries of the same blocks replace each other, notes stand side by side.
                 self.edits.overlay.revert([edit.id])
             self.edits.stage([again])

@@ -208,12 +208,12 @@ class SummariesController(EditController):
 
     def _offer_told(self, partner: ChatModel, body: bytes) -> Spans:
         """What would be sent to whom, and about what it costs."""
-        from ctxtui.tokens.weights import tokens
+        from ctxtui.tokens.weights import weigh
 
         study = self.state.study
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
-        count = round(tokens(study.measured(partner.model, whole), study.book.weights(partner.model)))
+        count = round(weigh(study.measured(partner.model, whole), study.book.weights(partner.model)))
         usd = self._price(partner, Usage(fresh=count, output=_ANSWER))
         price = f", about {numbers.money(usd)}" if usd is not None else ", no price is known"
         name = f"{partner.model} ({partner.endpoint.name})"
@@ -234,7 +234,7 @@ class SummariesController(EditController):
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        given = {**job.edit.given, "text": made.text, "by": made.model}
+        given = {**job.edit.params, "text": made.text, "by": made.model}
         edit = edits.make("summarize", job.edit.targets, given)
         if job.thread == self.state.thread:
             for one in self.edits.stage([edit]):

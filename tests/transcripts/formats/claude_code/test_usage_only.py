@@ -132,7 +132,7 @@ def test_answers_reported_in_part_come_to_what_is_on_record(tmp_path: Path) -> N
             record["message"]["stop_reason"] = None
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     session = alike(path)
-    assert any(call.answered_in_part and call.extra[ANSWER_LEAST] > 0 for call in session.calls.values())
+    assert any(call.is_partial and call.extra[ANSWER_LEAST] > 0 for call in session.calls.values())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -22,7 +22,7 @@ from ctxtui.transcripts.formats.claude_code.request_log.store import MESSAGES, S
 from ctxtui.transcripts.kit.fields import seconds
 from ctxtui.transcripts.kit.records import FoundObject
 from ctxtui.wire.codec.frame import Frame, MemberText
-from ctxtui.wire.codec.skeleton import STRING, marks_json
+from ctxtui.wire.codec.skeleton import STRING, markers_json
 from ctxtui.wire.codec.style import COMPACT
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.parts import WireMarker
@@ -233,7 +233,7 @@ class ClaudeRequests:
         markers, notes = self._markers(request, shape)
         parts: dict[str, Json] = {"frame": self._frame(request, shape)}
         if markers:
-            parts["marks"] = marks_json(markers)
+            parts["marks"] = markers_json(markers)
         if shape.string:
             parts["sections"] = {SYSTEM: {"form": STRING}}
         extra = _extra(request.record)

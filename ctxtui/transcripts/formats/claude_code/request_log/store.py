@@ -18,8 +18,8 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.attachments import mark_of
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY, ClaudeMessage
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.wire.grammar import PLAIN_SHAPE, split_system, split_tool, system_string
-from ctxtui.wire.message import STRING, is_plain, split
+from ctxtui.wire.grammar import PLAIN_SHAPE, split_system, split_system_string, split_tool
+from ctxtui.wire.message import STRING, is_plain, split_message
 
 _MARKER: Final = "cache_control"
 
@@ -49,7 +49,7 @@ class RunHash:
 
 
 def _text(value: Json) -> bytes:
-    return canonical.text_of(_sorted(value)).encode("utf-8", "ctxtui-json")
+    return canonical.dump_text(_sorted(value)).encode("utf-8", "ctxtui-json")
 
 
 def _sorted(value: Json) -> Json:
@@ -125,7 +125,7 @@ class RequestStore:
         listed = tools if isinstance(tools, list) else []
         texts = system if isinstance(system, list) else []
         parts = [part for n, tool in enumerate(listed) for part in split_tool(tool, f"$.tools[{n}]")]
-        told = system_string(system) if isinstance(system, str) else []
+        told = split_system_string(system) if isinstance(system, str) else []
         told += [part for n, text in enumerate(texts) for part in split_system(text, f"$.system[{n}]")]
         head = self._tree.extend(ROOT, [part.item for part in (*parts, *told)])
         sections = {name: bool(shape[name]) for name in (SYSTEM, TOOLS) if isinstance(shape.get(name), list | str)}
@@ -146,7 +146,7 @@ class RequestStore:
             if is_plain(str(text.get("type")), text):
                 # A lone text of a system turn goes as a string, unless it carries a cache marker.
                 message = {**message, "content": text["text"]}
-        items = [part.item for part in split(message, "$", PLAIN_SHAPE)]
+        items = [part.item for part in split_message(message, "$", PLAIN_SHAPE)]
         first, *rest = items
         if rest and first.block.value() == {"role": message["role"], "content": "list"}:
             first = Item(_header(message["role"], False), first.place)

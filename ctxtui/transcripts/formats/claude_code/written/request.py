@@ -63,7 +63,7 @@ def parts_of(answer: Mapping[str, Json]) -> list[Item]:
     """The parts of an answer's body, by themselves."""
     content = answer.get("content")
     parts = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-    return [Item(block.of(one), Place("messages", "assistant")) for one in parts]
+    return [Item(block.from_part(one), Place("messages", "assistant")) for one in parts]
 
 
 def ending(backwards: Iterable[Item], own: bool = False) -> Ending:
