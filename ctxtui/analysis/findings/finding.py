@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import freed_by
@@ -23,6 +24,16 @@ from ctxtui.curation.policies.safe_edits import unquoted
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
+class Place(NamedTuple):
+    """Where something was found: `what` it is, the `call` that first sent it and its `block` in the context (both from
+    1), and what it came from (`origin`: a tool and its argument, or who wrote it)."""
+
+    what: str
+    call: int
+    block: int
+    origin: str
+
+
 class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """Something that is the case in a thread, and what cures it.
 
@@ -31,7 +42,8 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     were paid for it in `calls` calls (None: not known), `count` of what `names` name. `edits` cure it from here on;
     where none does, `ahead` is what each later call costs less (USD; None: not known) once `setting` is followed.
     `policy` with `given` makes the same edits on the command line. `cache` is the strategy whose markers cure it, as
-    the lab calls it; where neither is there, `by_hand` says why nothing can be staged.
+    the lab calls it; where neither is there, `by_hand` says why nothing can be staged. A `warning` is told whatever its
+    cure costs. `places` are where it was found, the first ones first.
     """
 
     kind: str
@@ -49,6 +61,8 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     setting: str = ""
     cache: str = ""
     by_hand: str = ""
+    warning: bool = False
+    places: tuple[Place, ...] = ()
 
 
 class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
@@ -57,7 +71,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     `situation` is that context under the edits that stand, `calls` are those of the thread so far, `costs` what their
     blocks cost, `missed` what they missed, `markers` what other cache markers would have cost.
     `policies` are all there are by name; `priced` says whether money is known at all, `minimum` gives a model's least
-    cacheable prefix.
+    cacheable prefix, `guard` finds risks in a block.
     """
 
     book: Book
@@ -70,6 +84,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
+    guard: Guard
 
     def proposed(self, policy: str, settings: Settings | None = None) -> list[Edit]:
         """The edits that a policy proposes here and that lose nothing which is quoted later; none where there is no
@@ -101,6 +116,11 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         if usage is None or by is None:
             return 0.0
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
+
+    def first_call(self, position: int) -> int:
+        """The number (from 1) of the call that first sent the block at `position`."""
+        first = self.costs.stays.first(self.situation.context.nodes[position])
+        return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
         """Where the block that `node` first was stands in the context now, if it still does as it was."""

@@ -97,13 +97,15 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
 
 
 def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
-    """What risks least first, then what saves most, tokens where no price is known; and what is
+    """Warnings first, then what risks least, then what saves most, tokens where no price is known; and what is
     left out because it saves nothing, or next to nothing."""
     least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
     kept, silent = [], []
     for one in every:
         saves = one.saves
-        if saves is None and one.freed <= 0:
+        if one.finding.warning:
+            kept.append(one)
+        elif saves is None and one.freed <= 0:
             why = "it frees nothing" if one.finding.edits else "what its cure saves is not known"
             silent.append(Silent(one.finding.kind, why))
         elif saves is not None and saves <= 0:
@@ -112,7 +114,10 @@ def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Si
             silent.append(Silent(one.finding.kind, "too small to matter"))
         else:
             kept.append(one)
-    return sorted(kept, key=lambda one: (one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind)), silent
+    return sorted(
+        kept,
+        key=lambda one: (not one.finding.warning, one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind),
+    ), silent
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -134,7 +139,9 @@ class Findings(Struct, frozen=True, kw_only=True):
     def edits(self) -> tuple[Edit, ...]:
         """All edits of the context, those that save most first; the same edit once. Breakpoints are staged each by
         themselves: what they save is in no price tag of one request."""
-        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
+        return tuple(
+            {edit.id: edit for one in self.found if not one.finding.warning for edit in one.finding.edits}.values()
+        )
 
     @property
     def saves(self) -> float | None:

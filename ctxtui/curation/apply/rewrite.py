@@ -168,8 +168,8 @@ def _rewritten(block: Block, kind: str, payload: str) -> Block | None:
 
 def _replace(block: Block, given: Given) -> Block | None:
     value = given.get("value")
-    if isinstance(value, dict) and block.kind == TOOL:
-        return blocks.make(TOOL, blocks.without_markers(value))
+    if isinstance(value, dict) and (block.kind == TOOL or is_call(block.kind)):
+        return blocks.make(block.kind, blocks.without_markers(value))
     text = given.get("text")
     if not isinstance(text, str) or not has_words(block):
         return block
