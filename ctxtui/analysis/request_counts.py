@@ -102,19 +102,19 @@ def left_out(context: Context) -> list[int]:
 
 def _unsigned(context: Context) -> list[int]:
     """Positions of thinking without a signature; each block is checked once."""
-    looked, found = context.said.unsigned
+    looked, found = context.derived.unsigned
     thinking = context.thinking
     if looked < len(thinking):
         new = thinking[looked:]
         found = found + [p for p in new if not _is_signed(context, context.items[p].block)]
-        context.said.unsigned = looked + len(new), found
+        context.derived.unsigned = looked + len(new), found
     return found
 
 
 def _is_signed(context: Context, block: Block) -> bool:
-    found = context.said.signed.get(block.digest)
+    found = context.derived.signed.get(block.digest)
     if found is None:
-        found = context.said.signed[block.digest] = is_signed(block.value())
+        found = context.derived.signed[block.digest] = is_signed(block.value())
     return found
 
 

@@ -27,7 +27,7 @@ from ctxtui.core.edit import APPLY, REVERT, Edit, Target, make, payload
 from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.context import Context, lifetimes
+from ctxtui.curation.context import Context, marker_lifetimes
 from ctxtui.offline import Provider, Server
 from ctxtui.offline.http.hosting import serving
 from ctxtui.services.attach.curated import curated
@@ -157,7 +157,9 @@ def test_law_what_is_taken_back_leaves_the_programs_own_bytes(dialect: str) -> N
         body = json.dumps(said, indent=rng.choice([None, 1]), ensure_ascii=rng.random() < 0.5).encode()
         request = DIALECTS[dialect].decode_request(body, None)
         tree = Tree()
-        log = edits(rng, Context(tree, tree.extend(ROOT, request.items), dialect, request.params, lifetimes(request)))
+        log = edits(
+            rng, Context(tree, tree.extend(ROOT, request.items), dialect, request.params, marker_lifetimes(request))
+        )
         log = [one for one in log if one.kind != REVERT]
         applied = [*log, Edit("applied", APPLY, payload=payload({"ids": [one.id for one in log]}))]
         altered += curated(url, body, edits_in_force(applied).applied).body not in (None, body)

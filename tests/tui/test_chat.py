@@ -358,7 +358,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         screen.state.host.partner = hosted
         await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
-        rows = {each.name: each.help() for each in screen.app.screen.found.every}
+        rows = {each.name: each.help() for each in screen.app.screen.find_exact.every}
         assert next(iter(rows)) == MODEL, "the present one comes first"
         assert "from the price list" not in rows["mystery-1"] and "not known" in rows["mystery-1"]
         other = rows["claude-haiku-4-5"]

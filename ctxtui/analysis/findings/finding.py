@@ -20,7 +20,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
-from ctxtui.curation.policies.safe_edits import unquoted
+from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
@@ -100,7 +100,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Those of `edits` that lose nothing which is quoted later. Raises `NothingToStage` where each does."""
-        kept = unquoted(self.situation, edits)
+        kept = without_quoted(self.situation, edits)
         if edits and not kept:
             raise NothingToStage("later blocks quote all of it")
         return kept

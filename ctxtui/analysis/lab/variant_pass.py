@@ -38,7 +38,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.dependence import Literals, quotes
+from ctxtui.curation.price.dependence import Literals, find_quotes
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.tokens import weights
@@ -296,7 +296,7 @@ class VariantPass:
                 earlier=earlier,
             )
             after = after_all(self.variant.steps, situation)
-            thread.earlier = tokens, after.so_far()
+            thread.earlier = tokens, after.computed_so_far()
             return after.log, after.applied
 
         return propose
@@ -333,7 +333,7 @@ class VariantPass:
     def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
         """The tokens that the request has less than the recorded one in what that read, wrote and sent."""
         call, nodes = step.call, here.applied.context.nodes
-        if self.variant.model or not here.applied.touched:
+        if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
         found = []
         for depth in self._bench.part_ends(call):
@@ -482,7 +482,7 @@ def _later_quotes(known: Literals, applied: Applied, since: Mapping[int, int]) -
         return 0
     known.advance()
     found = set()
-    for quote in quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
+    for quote in find_quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
         if quote.position not in found and any(by >= since.get(quote.position, 0) for by in quote.by):
             found.add(quote.position)
     return sum(applied.changes[position].before.kind != HEADER for position in found)

@@ -263,5 +263,5 @@ def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: Call
         own = thread.running.own(context.nodes[position])
         if own:
             freed[context.nodes[position]] = min(less, own)
-    names = (found.names[0], found.risk.words)
+    names = (found.names[0], found.risk.description)
     return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

@@ -84,7 +84,9 @@ def report(
         return refuse(failed[0][1], as_json=as_json)
     if as_json:
         labels = every if len(every) == len(found) else [one.title for one in found]
-        write_json({"sessions": [_session_json(*each) for each in zip(found, map(masker.text, labels), strict=True)]})
+        write_json(
+            {"sessions": [_session_json(*each) for each in zip(found, map(masker.mask_text, labels), strict=True)]}
+        )
     elif html is None:
         _print(found, settings, every)
     else:
@@ -132,7 +134,7 @@ def _page(
     title = ordered[0].title if one else f"{len(ordered):,} sessions"
     if one and ordered[0].number:
         title = f"{title}: call {ordered[0].number:,}"
-    told = tuple((masker.text(name), masker.text(str(trouble))) for name, trouble in failed)
+    told = tuple((masker.mask_text(name), masker.mask_text(str(trouble))) for name, trouble in failed)
     return ReportPage(
         title=title,
         sessions=tuple(ordered),

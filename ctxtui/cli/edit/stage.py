@@ -18,7 +18,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
-from ctxtui.curation.manual_edits import asked as proposed
+from ctxtui.curation.manual_edits import edits_for_key as proposed
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.curate import Curation
 from ctxtui.services.editing.named_blocks import NamedBlock, blocks_of, name_of, position_of

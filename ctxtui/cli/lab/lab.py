@@ -157,7 +157,7 @@ def _agree(
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    write_private(path, lab_page(found, masker_of("personal").line).encode("utf-8", "replace"), replace=force)
+    write_private(path, lab_page(found, masker_of("personal").mask_line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")
 
 

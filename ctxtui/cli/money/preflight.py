@@ -41,7 +41,7 @@ def _advice(one: Advice, name: str) -> dict[str, Any]:
         "before_tokens": one.tag.before,
         "after_tokens": one.tag.after,
         "risk": one.risk.name.lower(),
-        "risk_words": one.risk.words,
+        "risk_words": one.risk.description,
         "quoted_later": 0,
         "horizon": one.horizon,
         "saves_usd": one.saves,

@@ -18,9 +18,9 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.context import Context, lifetimes
+from ctxtui.curation.context import Context, marker_lifetimes
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.store.store import Store
@@ -72,14 +72,14 @@ def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curate
     request = DIALECTS[dialect].decode_request(body, None)
     card = model_table().card(request.model)
     head = tree.extend(ROOT, request.items)
-    context = Context(tree, head, dialect, request.params, lifetimes(request))
+    context = Context(tree, head, dialect, request.params, marker_lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
     asleep = tuple(one.edit.id for one in applied.asleep)
     held = {one.edit.id: one.why for one in applied.held}
     done = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held)
-    if not applied.touched and not applied.marks and not applied.refused:
+    if not applied.is_changed and not applied.marks and not applied.refused:
         return Curated(None, Proof((), asleep, tuple(held.items())))
-    made = outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.request_limits)
+    made = encode_outgoing(applied, request.skeleton, dialect=dialect, model=request.model, takes=card.request_limits)
     # What the client itself gets wrong is its own business, as long as no edit adds to it.
     before = {one.message for one in check(dialect, body, takes=card.request_limits)}
     added = [one for one in made.violations if one.message not in before]

@@ -97,7 +97,7 @@ class Exporter:
     def __post_init__(self) -> None:
         self.url = address(self.url)
         self._headers = headers_of(self.url, self.settings, os.environ)
-        self._mask = Masker(mask_rules(), Level.SECRETS).value if self.content else None
+        self._mask = Masker(mask_rules(), Level.SECRETS).mask_value if self.content else None
 
     @property
     def waiting(self) -> int:

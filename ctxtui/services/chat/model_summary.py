@@ -15,7 +15,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import leaving
+from ctxtui.curation.apply.applied import sent_items
 from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
@@ -80,7 +80,7 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
     if own.context.dialect != dialect:
         raise CtxtuiError(f"the context is in {own.form}, {partner.endpoint.name} speaks another dialect")
     tree = Tree()
-    talk = go_on(tree, tree.extend(ROOT, leaving(own.applied)), dialect, params)
+    talk = go_on(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
     if talk.open_calls():
         raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
     talk.say(inside(part.context, part.positions, part.sections, part.keep, part.length))

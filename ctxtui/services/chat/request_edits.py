@@ -16,7 +16,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.context import IMAGES, Context
-from ctxtui.curation.legality.request_check import RequestRefused, outgoing
+from ctxtui.curation.legality.request_check import RequestRefused, encode_outgoing
 from ctxtui.curation.policies.policy import run_all
 from ctxtui.curation.policies.profile import Profile
 from ctxtui.curation.policies.situation import PolicyContext
@@ -58,14 +58,14 @@ class Edited(Struct, eq=False):
         params = Request((), skeleton).params
         if self.context is None:
             self.context = Context(self.tree, head, skeleton.dialect, params)
-        self.context = self.context.grown(head)
+        self.context = self.context.grow_to(head)
         if self.profile is not None:
             act(self.profile, self.context, overlay, self.card, self.usable)
         if not overlay.applied:
             return None
         applied = apply(self.context, overlay.applied, rules_for(skeleton.dialect, self.card))
         model = str(params.get("model", ""))
-        made = outgoing(
+        made = encode_outgoing(
             applied,
             skeleton,
             dialect=skeleton.dialect,

@@ -26,7 +26,7 @@ from ctxtui.core.errors import CtxtuiError, ProviderError
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import Applied, leaving
+from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
@@ -210,7 +210,7 @@ def request_again(applied: Applied, call: Call, partner: ChatModel, settings: Se
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
     params, most = _params(call, partner, settings)
     tree = Tree()
-    body = go_on(tree, tree.extend(ROOT, leaving(applied)), dialect, params).draft().body
+    body = go_on(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
     found = check(dialect, body)
     return ResentRequest(body, most, f"the provider would refuse it: {found[0].message}" if found else "")
 

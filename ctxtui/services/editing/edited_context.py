@@ -20,7 +20,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context, skeleton_of
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, outgoing
+from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, encode_outgoing
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
 from ctxtui.services.recordings.open import content
@@ -166,7 +166,7 @@ def body(ready: Ready, form: str = "") -> Outgoing:
     dialect = (form or ready.form).replace("-", "_")
     takes = ready.takes._replace(prefill=ready.takes.prefill or ready.after)
     spelled = skeleton_of(ready.session.tree, call, ready.context.head)
-    return outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
+    return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
 
 
 def own(ready: Ready) -> bytes:

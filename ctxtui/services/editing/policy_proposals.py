@@ -25,9 +25,9 @@ from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.policies.search import search
-from ctxtui.curation.policies.settings_text import settings_of
+from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.advice import Advice, advice
+from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag, pays_back
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
@@ -70,7 +70,7 @@ class AdviceSearch(Struct, frozen=True, kw_only=True):
 
         found = takewhile(lambda _: not stopped() and not enough(), search(situation, policies))
         try:
-            return advice(situation, found, price, horizon, stopped)
+            return find_advice(situation, found, price, horizon, stopped)
         finally:
             situation.forget()
 
@@ -121,7 +121,7 @@ class Proposals:
     def set(self, index: int, text: str) -> None:
         """Set a policy otherwise: ``key=value`` words, "" for its defaults. Raises `BadConfig`."""
         policy = self._policies[index]
-        self._given[policy.name] = settings_of(policy, text)
+        self._given[policy.name] = parse_settings(policy, text)
 
     def rows(self) -> Iterator[Proposed]:
         """What each would do, in the same order."""

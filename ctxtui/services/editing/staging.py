@@ -22,7 +22,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.edits_from_selection import SummaryTerms
 from ctxtui.curation.price.dependence import Literals, Lost, Quote
-from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, breakage, price_tag
+from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, PriceTag, find_breakage, price_tag
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
@@ -84,7 +84,7 @@ class RequestCounts:
 
 def _is_same(one: Applied, other: Applied) -> bool:
     """Whether two results are one request: of a context as it came each result has an object of its own."""
-    bare = not one.touched and not other.touched and one.context is other.context and one.length == other.length
+    bare = not one.is_changed and not other.is_changed and one.context is other.context and one.length == other.length
     return one is other or (bare and one.withheld == other.withheld)
 
 
@@ -198,7 +198,7 @@ class StagingArea:
         named = spelled.dialect if spelled is not None and spelled.dialect in GRAMMARS else ""
         if known is None or known.tree is not tree or (named and known.dialect != named):
             known = Context.of_call(tree, scene.call, head)
-        self._context = known.grown(head)
+        self._context = known.grow_to(head)
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
@@ -211,7 +211,7 @@ class StagingArea:
         applied, base = self._applied[1], self.before(scene)
         sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
         under = self._under
-        if not base.touched or not overlay.staged:
+        if not base.is_changed or not overlay.staged:
             under = None
         elif under is None or under.applied is not base or under.scene is not scene:
             under = Staging(scene, base, sizes, head=head, count=partial(self.counted, scene))
@@ -263,12 +263,12 @@ class StagingArea:
         coming = self._following(staging.scene, self.before(staging.scene), later, live=live) if known else None
         overlay = self._overlays.of(staging.scene.thread or "main")
         staged = bool(staging.edits) or staging.unsent
-        if not overlay.staged and (not applied.touched or (not staging.unsent and staging.as_sent)):
+        if not overlay.staged and (not applied.is_changed or (not staging.unsent and staging.as_sent)):
             count = len(overlay.in_force)
             return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
         tag = self._price(staging, coming, later) if coming is not None and staged and staging.counted else None
         if coming is not None and (tag is not None or not staged):
-            found = tag.breakage if tag is not None else breakage(coming.asked, coming.asked.read_now)
+            found = tag.breakage if tag is not None else find_breakage(coming.asked, coming.asked.read_now)
             staging = staging.breaking(found)
         waits = self._waits(staging, coming, live=live)
         rest = self._rest_of(staging, coming, tag) if staged else None

@@ -23,7 +23,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import loses_text, risk_of
-from ctxtui.curation.policies.safe_edits import empties
+from ctxtui.curation.policies.safe_edits import removes_most
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.config.package_data import guard_rules
@@ -132,7 +132,7 @@ def _priced(
         return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
         return Silent(finding.kind, "it frees nothing")
-    if empties(here.applied, after):
+    if removes_most(here.applied, after):
         return Silent(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),

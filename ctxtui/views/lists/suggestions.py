@@ -59,7 +59,7 @@ def _risk(one: Suggestion, room: int) -> Span:
         return Span("breakpoints" if one.edits else "by hand", "dim")
     if one.is_safe and risk > Risk.OUTSIDE:
         return Span("tools go", advice.STYLE[Risk.NOTHING])
-    return Span(risk.words if cells.width(risk.words) <= room else risk.short, advice.STYLE[risk])
+    return Span(risk.description if cells.width(risk.description) <= room else risk.short, advice.STYLE[risk])
 
 
 def sum_of(one: Suggestion) -> str:

@@ -164,7 +164,7 @@ def test_a_policy_of_a_third_party_stands_beside_ours(put: Put) -> None:
         str(bad): "a policy is a `Policy` called POLICY",
         str(again): "there is a policy strip_images already",
     }
-    assert parse_profile('[[policy]]\nuse = "mine"\n', known=known).steps[0].policy.name == "mine"
+    assert parse_profile('[[policy]]\nuse = "mine"\n', policies=known).steps[0].policy.name == "mine"
 
 
 OUTSIDE = """

@@ -239,7 +239,7 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
         stop = min(len(context), start + dice.choice([1, 1, 3, 6]))
         table.stage(kind, *range(start, stop), **({"head": 50, "tail": 0} if kind == TRUNCATE else {}))
     pane = table.pane()
-    if pane.staging.applied.refused or not pane.staging.applied.touched:
+    if pane.staging.applied.refused or not pane.staging.applied.is_changed:
         return
     raw = table.desk.next_call(table.scene, at_once)
     table.overlay.apply()

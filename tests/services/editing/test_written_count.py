@@ -77,7 +77,7 @@ def errors(session: Session, ends: tuple[bool, ...] = (False, True)) -> Iterator
     for name, policy in every_policy().items():
         for after in ends:
             found = curated(book, counter, chosen, steps=(Step(policy, {}),), after=after, prices=price_table())
-            if found.applied.touched and not found.applied.refused:
+            if found.applied.is_changed and not found.applied.refused:
                 yield name, found.tag.under.body, written_count(book, counter, found)
 
 

@@ -121,7 +121,7 @@ class ResendController(EditController):
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
         made = request_again(applied, call, partner, self._asker.config.settings)
         tokens = request_count(study.book, call, applied, partial(study.measured, call.model)).whole
-        edited = "under the staged edits" if applied.touched else "unchanged"
+        edited = "under the staged edits" if applied.is_changed else "unchanged"
         return Resend(
             variant=edited,
             number=scene.index + 1,

@@ -135,7 +135,9 @@ class SummariesController(EditController):
             return
         context = self.edits.context_of(scene)
         at = context.find(new.edit.targets[0]) if new is not None else self.edits.position(node)
-        edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
+        edit = (
+            None if at is None else edits_from_selection.annotate_summary(context, overlay.in_force, at, rating, remark)
+        )
         if edit is None:
             self.say([Span("no summary stands for this block", "dim")])
         else:

@@ -39,7 +39,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     shown += [None] * (count - len(shown))
     at = staging.breaks_at
     broken = None if at is None else found.start(at) * stretch
-    cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.left, total)
+    cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.still_read, total)
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
     own = tuple(found.end(at) * stretch for at, edit in staging.applied.marks.items() if edit.params.get("on", True))
     return ContextMap(
