@@ -28,6 +28,7 @@ _LOOKS: Final = re.compile(r"(?i)(?:^|[._/-]|\b)(?:read|view|cat|open|get|show|b
 _WRITES: Final = re.compile(r"(?i)write|edit|create|patch|replace|delete|remove|glob|list|search|find")
 _WORD: Final = re.compile(r"""[^\s"'`;|&<>()=]+""")
 _STATEMENT: Final = re.compile(r"[\n;|&]+|\$\(|`")
+_BEFORE_PROGRAMS: Final = frozenset({"sudo", "env", "command", "exec", "time", "bash", "sh", "zsh", "-c", "-lc"})
 _LONGEST_COMMAND: Final = 20_000
 """Characters of a command line that are searched."""
 _ORIGIN_CHARS: Final = 80
@@ -35,6 +36,10 @@ _NO_SECRETS: Final = frozenset({"random text", "cookie", "signature in a url", "
 """Masks for safety's sake, right for copies that leave the machine, wrong too often for an alarm."""
 _PLACEHOLDER: Final = re.compile(r"(?i)placeholder|changeme|redacted|dummy|xxxx|your[-_]|<[^>]*>|\*{3}|\.\.\.")
 """Parts of values that only say where a secret would be."""
+_TRIVIAL: Final = re.compile(
+    r"(?i)(?:\w{0,20}:)?(?:pass(?:word|wd)?|secret|postgres|root|admin|guest|user|test|\d{1,4})"
+)
+"""Logins of examples and of databases on one's own machine."""
 
 
 class GuardRule(Struct, frozen=True):
@@ -107,11 +112,15 @@ class Guard:
         """The names of the secrets in `block`, less placeholders."""
         text = "\n".join((content.text, content.arguments))
         found = self._masker.secrets_in(text)
-        return [name for name, secret in found if name not in _NO_SECRETS and not _PLACEHOLDER.search(secret)]
+        return [
+            name
+            for name, secret in found
+            if name not in _NO_SECRETS and not _PLACEHOLDER.search(secret) and not _TRIVIAL.fullmatch(secret)
+        ]
 
     def masked(self, block: Block) -> Block:
         """`block` with a mask in the place of each secret."""
-        return self._masker.block(block)
+        return self._masker.mask_block(block)
 
     def without_instructions(self, text: str) -> str:
         """`text` with a note in the place of each sentence that speaks to the model."""
@@ -122,7 +131,7 @@ class Guard:
     def origin(self, content: BlockContent) -> str:
         """What a call was about, on one line and masked: ``Bash cat .env``."""
         about = next(iter([*command_lines(content), *_paths(content)]), "")
-        line = self._masker.line(" ".join(about.split()))
+        line = self._masker.mask_line(" ".join(about.split()))
         return f"{content.name} {line if len(line) <= _ORIGIN_CHARS else line[: _ORIGIN_CHARS - 1] + '…'}".strip()
 
     def _read_paths(self, content: BlockContent, commands: Sequence[str]) -> Iterator[str]:
@@ -132,7 +141,7 @@ class Guard:
         for line in commands:
             for statement in _STATEMENT.split(line):
                 words = _WORD.findall(statement)
-                while words and ("=" in words[0] or words[0] in ("sudo", "env", "command", "exec", "time")):
+                while words and ("=" in words[0] or words[0] in _BEFORE_PROGRAMS):
                     words = words[1:]
                 if words and words[0].rpartition("/")[2] in self._rules.readers:
                     yield from (word.replace("~", "/~", 1) if word.startswith("~") else word for word in words[1:])

@@ -57,9 +57,9 @@ def longest_loop(context: Context) -> int:
 def _runs(context: Context) -> Iterator[list[Exchange]]:
     """Exchanges between two messages of a person."""
     run: list[Exchange] = []
-    spoken = set(context.spoken)
+    user_texts = set(context.user_texts)
     for position, item in enumerate(context.items):
-        if position in spoken and run:
+        if position in user_texts and run:
             yield run
             run = []
         elif is_call(item.block.kind):

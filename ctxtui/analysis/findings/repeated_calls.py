@@ -17,7 +17,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     here = given.situation
     loops = find_loops(here.context)
     positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]
-    free = [p for p in positions if here.stands(p) and p not in here.pinned and p not in here.taken_back]
+    free = [p for p in positions if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
     # Each for itself: one may be taken back alone.
     edits = [make(DROP, here.context.targets([p]), {}) for p in sorted(set(free))]
     about = weighed(given, edits)

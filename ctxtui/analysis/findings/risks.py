@@ -11,7 +11,7 @@ from ctxtui.core.block import TOOL, Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.edit_kinds import REPLACE
-from ctxtui.curation.apply.block_text import changeable, has_words, words_of
+from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
 from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.tool_results import call_of
@@ -96,13 +96,13 @@ def _risky_blocks(here: PolicyContext, guard: Guard) -> Iterator[_RiskyBlock]:
     """Every risk of the blocks that are sent as they are recorded."""
     tree = here.context.tree
     for position, item in enumerate(here.context.items):
-        if not here.stands(position) or item.block.kind == TOOL:
+        if not here.is_unchanged(position) or item.block.kind == TOOL:
             continue
         ingested = tree[here.context.nodes[position]].category in _INGESTED
         for risk in guard.risks(item.block, ingested=ingested):
             # The file's content is in the answer; where there is none, nothing was read.
             at = _answer_of(here, position) if risk.kind == FILE else position
-            if at is not None and here.stands(at):
+            if at is not None and here.is_unchanged(at):
                 yield _RiskyBlock(at, risk.kind, risk.what)
 
 
@@ -111,14 +111,14 @@ def _answer_of(here: PolicyContext, call: int) -> int | None:
     if not partners:
         return None
     message = here.context.message_at(partners[0])
-    headed = message is not None and message.start == partners[0] and message.headed
+    headed = message is not None and message.start == partners[0] and message.has_header
     return partners[0] + 1 if headed else partners[0]
 
 
 def _redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequence[int]) -> Iterator[Edit]:
     for position in positions:
         block = here.context.items[position].block
-        if position in here.pinned or not changeable(block):
+        if position in here.pinned or not is_changeable(block):
             continue
         payload = _redacted(block, guard, kind)
         if payload is not None:
@@ -127,14 +127,14 @@ def _redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequenc
 
 def _redacted(block: Block, guard: Guard, kind: str) -> dict[str, object] | None:
     """The payload that takes the risk out of `block`; None where it has no words that can be changed."""
+    masked = guard.masked(block)
     if kind == SECRET:
-        masked = guard.masked(block)
         if is_call(block.kind):
             return None if masked == block else {"value": masked.value()}
-        return {"text": words_of(masked)} if has_words(block) and masked != block else None
-    if not has_words(block):
+        return {"text": block_text(masked)} if has_editable_text(block) and masked != block else None
+    if not has_editable_text(block):
         return None
-    return {"text": REMOVED if kind == FILE else guard.without_instructions(words_of(block))}
+    return {"text": REMOVED if kind == FILE else guard.without_instructions(block_text(masked))}
 
 
 def _origin(here: PolicyContext, guard: Guard, position: int) -> str:

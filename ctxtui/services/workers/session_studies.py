@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.variant import Variant
+from ctxtui.analysis.money.limits import Limits
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import Audit, audit
 from ctxtui.services.counting.count_cache import counter_with_memory
@@ -33,6 +34,13 @@ class LabAsked(NamedTuple):
 
     settings: Settings
     variants: Sequence[Variant]
+
+
+class CheckAsked(NamedTuple):
+    """The limits that recordings are held against."""
+
+    settings: Settings
+    limits: Limits
 
 
 class AuditAsked(NamedTuple):
@@ -85,10 +93,11 @@ def audited(named: Named, asked: AuditAsked, say: Say) -> Audit:
         return audit(loaded.session, counter, settings, estimator)
 
 
-def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
+def checked(named: Named, asked: CheckAsked, say: Say) -> MeasuredRecording:
     """The figures of the session that limits are about. Raises what `open_named` raises."""
+    settings, limits = asked
     with counted(named, settings, say) as (loaded, counter):
-        return measured(loaded.session, counter, settings)
+        return measured(loaded.session, counter, settings, limits)
 
 
 def drafted_report(named: Named, asked: ReportAsked, say: Say) -> ReportDraft:
