@@ -126,19 +126,15 @@ def detail(one: PricedFinding, what: Findings, name: str, room: int) -> list[Spa
 
 
 def places(one: Finding) -> list[str]:
-    """Where it was found, a line each: ``call 3, block 12: api key (Bash cat .env)``."""
-    lines = [f"call {at.call:,}, block {at.block:,}: {at.what} ({at.origin})" for at in one.places[:PLACES]]
+    """Where it was found, a line each: ``call 3: api key (Bash cat .env)``."""
+    lines = [f"call {at.call:,}: {at.what} ({at.origin})" for at in one.places[:PLACES]]
     more = len(one.places) - len(lines)
     return [safe_text.one_line(line, 400) for line in lines] + ([f"and {more:,} more"] if more else [])
 
 
 def price_lines(one: PricedFinding, what: Findings) -> Iterator[Spans]:
     """What it saves: by the price tag, and in the calls that followed."""
-    if one.finding.warning:
-        now = one.moment.once if one.moment is not None else None
-        if now is not None:
-            yield [Span(f" applied: {numbers.signed_money(now)} once", "dim")]
-    elif one.tag is not None:
+    if one.tag is not None and not one.finding.warning:
         yield from advice.price_lines(one.tag, one.risk)
     elif one.saves is not None:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far")]

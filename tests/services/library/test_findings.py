@@ -307,7 +307,7 @@ def test_risks_are_told_first_with_their_places_and_never_with_the_secret() -> N
     secret = kinds["secret in the context"].finding
     assert [(at.what, at.call, at.origin) for at in secret.places] == [("api key", 2, "Bash cat .env")]
     shown = "\n".join(plain(line) for line in lines(told, "x.jsonl", 100))
-    assert SECRET_KEY not in shown and SECRET_KEY not in repr(told.found) and "call 2, block 6: api key" in shown
+    assert SECRET_KEY not in shown and SECRET_KEY not in repr(told.found) and "call 2: api key (Bash cat .env)" in shown
     context = Context.of_call(session.tree, session.thread_calls()[-1])
     after = apply(context, secret.edits, rules_for(context.dialect, made.book.card(session.thread_calls()[-1].model)))
     said = [change.after.value() for change in after.changes.values() if change.after is not None]
