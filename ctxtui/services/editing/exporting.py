@@ -25,8 +25,8 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.services.config.clients import client_of
-from ctxtui.services.config.projects import LONGEST_NAME, folder_name
+from ctxtui.services.config.clients import find_client
+from ctxtui.services.config.projects import MAX_FOLDER_NAME, folder_name
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, resumed_by, translates, written
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.services.recordings.open import load
@@ -206,12 +206,12 @@ def place_for(ready: Ready, form: str, source: Path | None, env: Mapping[str, st
 
 
 def _home(form: str, cwd: str, env: Mapping[str, str]) -> str:
-    client = client_of(TARGETS[form].source)
+    client = find_client(TARGETS[form].source)
     assert client is not None
     folder = next(iter(client.places(env))).folder
     name = folder_name(Path(cwd or env.get("HOME", "/")))
     # The client cuts a longer name and adds a hash.
-    return f"{folder / name if client.by_project and len(name) <= LONGEST_NAME else folder}/"
+    return f"{folder / name if client.by_project and len(name) <= MAX_FOLDER_NAME else folder}/"
 
 
 class Saved(Struct, frozen=True):
@@ -256,7 +256,7 @@ def without(made: Written) -> tuple[str, ...]:
 
 def looked_for(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
     """Whether the tool of `form` looks for sessions where the recording `source` stands."""
-    client = client_of(TARGETS[form].source) if form in TARGETS else None
+    client = find_client(TARGETS[form].source) if form in TARGETS else None
     if client is None or source is None:
         return False
     return any(source.resolve().is_relative_to(place.root.resolve()) for place in client.places(env))
