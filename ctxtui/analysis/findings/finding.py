@@ -9,12 +9,8 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
-<<<<<<< HEAD
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.content.guard import Guard
-=======
 from ctxtui.analysis.cache.miss import CacheMiss
->>>>>>> main
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import freed_by
@@ -41,26 +37,13 @@ class Place(NamedTuple):
 class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """A problem found in a thread, and its cure.
 
-<<<<<<< HEAD
-    `says` is the sentence and `cure` what to do, with ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
-    ``{calls}``, ``{count}``, ``{names}`` in the places of the figures: `tokens` are in every call now, `so_far` USD
-    were paid for it in `calls` calls (None: not known), `count` of what `names` name. `edits` cure it from here on;
-    where none does, `ahead` is what each later call costs less (USD; None: not known) once `setting` is followed.
-    `policy` with `given` makes the same edits on the command line. `cache` is the strategy whose markers cure it, as
-    the lab calls it; where neither is there, `by_hand` says why nothing can be staged. A `warning` is told whatever its
-    cure costs. `places` are where it was found, the first ones first.
-=======
     `says` is the sentence and `cure` the remedy, with ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
-    ``{calls}``, ``{count}``, ``{names}`` as placeholders: `tokens` are in every call now, `so_far` USD were paid
-    for it in
-    `calls` calls (None: unknown), `count` of what `names` name. `edits` cure it from here on; if there are none,
-    `ahead` is
-    the saving of each later call (USD; None: unknown) once `setting` is followed. `policy` with `given` makes the
-    same
-    edits on the command line. `cache` is the strategy whose markers cure it, as named in the lab; without either,
-    `by_hand`
-    says why nothing can be staged.
->>>>>>> main
+    ``{calls}``, ``{count}``, ``{names}`` as placeholders: `tokens` are in every call now, `so_far` USD were paid for
+    it in `calls` calls (None: unknown), `count` of what `names` name. `edits` cure it from here on; if there are none,
+    `ahead` is the saving of each later call (USD; None: unknown) once `setting` is followed. `policy` with `given`
+    makes the same edits on the command line. `cache` is the strategy whose markers cure it, as named in the lab;
+    without either, `by_hand` says why nothing can be staged. A `warning` is listed whatever its cure costs. `places`
+    are where it was found, in the order of the context.
     """
 
     kind: str
@@ -85,18 +68,10 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
 class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context after its answer.
 
-<<<<<<< HEAD
-    `situation` is that context under the edits that stand, `calls` are those of the thread so far, `costs` what their
-    blocks cost, `missed` what they missed, `markers` what other cache markers would have cost.
-    `policies` are all there are by name; `priced` says whether money is known at all, `minimum` gives a model's least
-    cacheable prefix, `guard` finds risks in a block.
-=======
-    `situation` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost
-    of their
-    blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
-    name;
-    `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix.
->>>>>>> main
+    `situation` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost of
+    their blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
+    name; `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix, `guard`
+    finds risks in a block.
     """
 
     book: Book

@@ -98,12 +98,8 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
 
 
 def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
-<<<<<<< HEAD
-    """Warnings first, then what risks least, then what saves most, tokens where no price is known; and what is
-    left out because it saves nothing, or next to nothing."""
-=======
-    """Sort findings by risk, then saving (tokens if no price is known); also returns those that save too little."""
->>>>>>> main
+    """Sort findings: warnings, then by risk, then saving (tokens if no price is known); also returns those that save
+    too little."""
     least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
     kept, silent = [], []
     for one in every:
@@ -144,19 +140,13 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-<<<<<<< HEAD
-        """All edits of the context, those that save most first; the same edit once. Breakpoints are staged each by
-        themselves: what they save is in no price tag of one request."""
+        """All edits that save, without repeats, the largest savings first.
+
+        Breakpoints are staged separately (their saving is in no price tag of one request), and so are redactions.
+        """
         return tuple(
             {edit.id: edit for one in self.found if not one.finding.warning for edit in one.finding.edits}.values()
         )
-=======
-        """All edits of the context without repeats, the largest savings first.
-
-        Breakpoints are staged separately: their saving is in no price tag of one request.
-        """
-        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
->>>>>>> main
 
     @property
     def saves(self) -> float | None:

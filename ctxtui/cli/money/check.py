@@ -23,13 +23,8 @@ from ctxtui.services.library.limit_checks import (
     read_baseline,
     share,
 )
-<<<<<<< HEAD
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import CHECK, CheckRequest
-=======
 from ctxtui.services.recordings.folder_scan import expand_names
-from ctxtui.services.workers.session_studies import CHECK
->>>>>>> main
+from ctxtui.services.workers.session_studies import CHECK, CheckRequest
 
 _CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
 _WORDS: Final = {True: "ok    ", False: "FAILED", None: "?     "}

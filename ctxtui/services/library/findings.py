@@ -24,14 +24,10 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import loses_text, risk_of
 from ctxtui.curation.policies.safe_edits import removes_most
-<<<<<<< HEAD
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.config.package_data import guard_rules
-from ctxtui.services.config.policy_registry import every_policy
-=======
 from ctxtui.services.config.policy_registry import load_policies
->>>>>>> main
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cache_rules_by_call

@@ -10,14 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-<<<<<<< HEAD
-from ctxtui.analysis.call_choice import all_unsent, choose
+from ctxtui.analysis.call_choice import choose_call, unsent_calls
 from ctxtui.analysis.content.compactions import KINDS, compactions_of
 from ctxtui.analysis.content.guard import SECRET, Guard
 from ctxtui.analysis.content.repeated_calls import longest_loop
-=======
-from ctxtui.analysis.call_choice import choose_call, unsent_calls
->>>>>>> main
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
@@ -85,34 +81,24 @@ class MeasuredRecording(NamedTuple):
     window: ContextWindow
 
 
-<<<<<<< HEAD
 def measured(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
     """The figures of a session that is read whole, with those that only some of `limits` ask for."""
-    one = account(session, counter, settings)
+    one = make_account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size, one.most_usd())
+    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
     if limits.max_repeats is not None:
         found = replace(found, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
     if limits.max_secrets is not None:
         found = replace(found, secrets=len(_blocks_with_secrets(session)))
     if limits.max_lost is not None:
-        lost = (
-            each.lost(kind) for costs in one.threads() for each in compactions_of(one.book, costs) for kind in KINDS
-        )
-        found = replace(found, lost_facts=sum(lost))
-=======
-def measured(session: Session, counter: Counter, settings: Settings) -> MeasuredRecording:
-    """The figures of a session that is read whole."""
-    one = make_account(session, counter, settings)
-    largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
->>>>>>> main
+        every = [each for costs in one.threads() for each in compactions_of(one.book, costs)]
+        found = replace(found, lost_facts=sum(each.lost(kind) for each in every for kind in KINDS))
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
 
 def _last_contexts(session: Session) -> Iterator[Context]:
     """The contexts that no other one of the session continues."""
-    heads = dict.fromkeys(call.sent_head for call in [*session.calls.values(), *all_unsent(session)])
+    heads = dict.fromkeys(call.sent_head for call in [*session.calls.values(), *unsent_calls(session)])
     heads |= dict.fromkeys(thread.tip for thread in session.threads.values())
     continued = set[int]()
     for head in heads:
