@@ -33,7 +33,7 @@ from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
-BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
+BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 RESUMED: Final = tuple(TARGETS)
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 """What a curated context can be written as: a request body, ctxtui's own format, a file that a tool resumes."""

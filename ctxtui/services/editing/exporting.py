@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -37,7 +38,7 @@ from ctxtui.transcripts.targets import TARGETS
 from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
-FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL, *RESUMED)
+FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", "google", CURL, *RESUMED)
 """What can be exported to: a session to the first, one call's context to dialects (curl: as a shell command), a session
 that its tool resumes to the others."""
 
@@ -62,7 +63,7 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
     if form == CURL:
         own = own_form(chosen)
         body = exported(session, own, chosen)
-        return Exported(command(own, body.data, chosen.call.extra.get("betas")), body.lost)
+        return Exported(command(own, body.data, chosen.call.extra.get("betas"), chosen.call.model), body.lost)
 
     call = chosen.call
     items = session.tree.items(call.sent_head)
@@ -152,18 +153,23 @@ _ENDPOINTS: Final = {
     ),
     "openai-chat": _Endpoint("https://api.openai.com/v1/chat/completions", _OPENAI),
     "openai-responses": _Endpoint("https://api.openai.com/v1/responses", _OPENAI),
+    "google": _Endpoint(
+        "https://generativelanguage.googleapis.com/v1beta/models/{model}:generateContent",
+        ("x-goog-api-key: $GEMINI_API_KEY",),
+    ),
 }
 _MARK: Final = "CTXTUI_BODY"
 _BETA: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 
 
-def command(form: str, body: bytes, betas: Json = None) -> bytes:
-    """The curl command that posts `body`, a request in the dialect `form`; `betas` are those that a recording names.
+def command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
+    """The curl command that posts `body`, a request to `model` in dialect `form` with the recorded `betas`.
 
     The body stands in a here-document, byte for byte; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
-    lines = [f"curl -sS {endpoint.url} \\"]
+    url = endpoint.url.format(model=quote(model, safe="@.-"))
+    lines = [f"curl -sS {url} \\"]
     names = (
         [name for name in betas if isinstance(name, str) and _BETA.fullmatch(name)] if isinstance(betas, list) else []
     )
@@ -178,13 +184,15 @@ def command(form: str, body: bytes, betas: Json = None) -> bytes:
 
 EDITS: Final = "edits"
 """The applied edits themselves, for ``ctxtui curate --edits``."""
-_KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat"}
+_KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat", "g": "google"}
+_OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
+"""Dialects that are offered for recordings of their own."""
 
 
 def offers(ready: Ready, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
     """What the context can be written as, by key: its own dialect among the bodies, and a file that the tool which
     recorded it resumes."""
-    found = {key: form for key, form in _KEYS.items() if form != "ollama-chat" or form == ready.form}
+    found = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == ready.form}
     found["c"] = OWN
     if resumed := resumed_by(ready, source):
         found["s"] = resumed
@@ -311,4 +319,7 @@ def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit])
     if made.violations:
         first = made.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
-    return made if form != CURL else replace(made, data=command(body, made.data, ready.chosen.call.extra.get("betas")))
+    if form != CURL:
+        return made
+    call = ready.chosen.call
+    return replace(made, data=command(body, made.data, call.extra.get("betas"), call.model))
