@@ -22,9 +22,10 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
+from ctxtui.transcripts.kit.fields import obj
+from ctxtui.transcripts.kit.http_exchange.decode import asked_model, dialect_of, wants_stream
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.wire.grammar import GOOGLE
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
@@ -59,6 +60,8 @@ class HeldRequest:
     thread: str
     dialect: str
     body: dict[str, Json]
+    model: str
+    streams: bool
     size: int
     why: str
     since: float
@@ -72,7 +75,7 @@ class HeldRequest:
 
     def json(self, now: float) -> dict[str, Json]:
         """The form sent over the control connection."""
-        identity = {"id": self.x, "session": self.session, "thread": self.thread, "model": word(self.body.get("model"))}
+        identity = {"id": self.x, "session": self.session, "thread": self.thread, "model": self.model}
         seconds_left = max(0.0, round(self.until - now, 1))
         forecast = self.forecast
         return {
@@ -136,13 +139,17 @@ class HoldGate:
             return _add_record(await self.edits.decide(waiting), _preparation_record(prepared))
         self.next.discard(session)
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
-        streams = waiting.alive is not None and obj(body).get("stream") is True and bool(ping_of(dialect))
+        # Without server-sent events Google's stream is a list, which has no pings.
+        asks_stream = wants_stream(exchange.path, obj(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
+        streams = waiting.alive is not None and asks_stream and bool(ping_of(dialect))
         held = HeldRequest(
             x=waiting.x,
             session=session,
             thread=thread,
             dialect=dialect,
             body=obj(body),
+            model=asked_model(exchange.path, obj(body)),
+            streams=asks_stream,
             size=len(waiting.body),
             why=why,
             since=now,
@@ -169,7 +176,8 @@ class HoldGate:
         if decision.how == REFUSE:
             return RequestVerdict(answer=build_refusal(held.dialect, REFUSAL_TEXT), told=record)
         if decision.how == ANSWER:
-            answer = build_answer(held.dialect, held.body, decision.text, estimate_tokens(held.size), self.clock())
+            request = {**held.body, "model": held.model, "stream": held.streams}
+            answer = build_answer(held.dialect, request, decision.text, estimate_tokens(held.size), self.clock())
             return RequestVerdict(answer=answer, told=record)
         # When the time is up, it leaves as it would have without being held.
         verdict = await self.edits.decide(waiting) if decision.how != RELEASE else RequestVerdict()
@@ -277,7 +285,7 @@ def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerd
 def _max_hold_seconds(head: Head) -> float:
     """Seconds that a request can be held: the shortest time-out that its client sends, less a margin."""
     timeouts: list[float] = []
-    for name in ("x-stainless-timeout", "x-stainless-read-timeout"):
+    for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.
         with suppress(ValueError):
             timeouts.append(float(head.get(name)))

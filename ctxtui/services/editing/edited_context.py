@@ -33,7 +33,7 @@ from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
-BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
+BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 RESUMED: Final = tuple(TARGETS)
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 """Output forms of a curated context: request bodies, ctxtui's own format, files that tools resume."""

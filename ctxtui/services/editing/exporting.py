@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -162,6 +163,10 @@ _ENDPOINTS: Final = {
     ),
     "openai-chat": _Endpoint("https://api.openai.com/v1/chat/completions", _OPENAI),
     "openai-responses": _Endpoint("https://api.openai.com/v1/responses", _OPENAI),
+    "google": _Endpoint(
+        "https://generativelanguage.googleapis.com/v1beta/models/{model}:generateContent",
+        ("x-goog-api-key: $GEMINI_API_KEY",),
+    ),
 }
 _MARK: Final = "CTXTUI_BODY"
 _BETA: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
@@ -173,7 +178,8 @@ def curl_command(form: str, body: bytes, betas: Json = None) -> bytes:
     The body is in a here-document, byte for byte; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
-    lines = [f"curl -sS {endpoint.url} \\"]
+    url = endpoint.url.format(model=quote(model, safe="@.-"))
+    lines = [f"curl -sS {url} \\"]
     names = (
         [name for name in betas if isinstance(name, str) and _BETA.fullmatch(name)] if isinstance(betas, list) else []
     )
