@@ -46,7 +46,7 @@ from ctxtui.transcripts.targets import TARGETS
 from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
-FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL, *RESUMED)
+FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", "google", CURL, *RESUMED)
 """Export forms: ctxtui's own format for a session, dialects (curl: a shell command) for one call's context, and
 sessions that tools resume."""
 
@@ -71,7 +71,7 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportRes
     if form == CURL:
         own = own_form(chosen)
         body = export_session(session, own, chosen)
-        return ExportResult(curl_command(own, body.data, chosen.call.extra.get("betas")), body.lost)
+        return ExportResult(curl_command(own, body.data, chosen.call.extra.get("betas"), chosen.call.model), body.lost)
 
     call = chosen.call
     items = session.tree.items(call.sent_head)
@@ -172,8 +172,8 @@ _MARK: Final = "CTXTUI_BODY"
 _BETA: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 
 
-def curl_command(form: str, body: bytes, betas: Json = None) -> bytes:
-    """The curl command that posts `body`, a request in the dialect `form`; `betas` are the recorded ones.
+def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
+    """The curl command that posts `body`, a request to `model` in dialect `form` with the recorded `betas`.
 
     The body is in a here-document, byte for byte; the shell expands nothing in it.
     """
@@ -194,14 +194,16 @@ def curl_command(form: str, body: bytes, betas: Json = None) -> bytes:
 
 EDITS: Final = "edits"
 """The form of the applied edits themselves, for ``ctxtui curate --edits``."""
-_KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat"}
+_KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat", "g": "google"}
+_OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
+"""Dialects that are offered only for recordings of their own."""
 
 
 def list_forms(ready: Ready, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
     """The forms that the context can be written in, by key. Its own dialect is among the bodies; and the file that the
     recording tool resumes.
     """
-    by_key = {key: form for key, form in _KEYS.items() if form != "ollama-chat" or form == ready.form}
+    by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == ready.form}
     by_key["c"] = OWN
     if resumed := resumed_by(ready, source):
         by_key["s"] = resumed
@@ -331,8 +333,7 @@ def write_form(ready: Ready, form: str, source: Path | None, edits: Sequence[Edi
     if result.violations:
         first = result.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
-    return (
-        result
-        if form != CURL
-        else replace(result, data=curl_command(body, result.data, ready.chosen.call.extra.get("betas")))
-    )
+    if form != CURL:
+        return result
+    call = ready.chosen.call
+    return replace(result, data=curl_command(body, result.data, call.extra.get("betas"), call.model))
