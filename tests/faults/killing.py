@@ -34,9 +34,9 @@ from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import Config, load
-from ctxtui.store.sessions.in_flight import SLOTS, in_flight
+from ctxtui.store.sessions.in_flight import SLOTS, pending_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import Ended, InFlight, Work
+from ctxtui.store.writer import CallEnded, InFlight, Work
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from tests.services.chatting import answer, text, use
@@ -119,7 +119,7 @@ def settings(folder: Path) -> Config:
 
 def named(work: Work) -> str:
     """A line that names a piece of work: its thread first."""
-    if isinstance(work, Ended):
+    if isinstance(work, CallEnded):
         return f"{work.call.thread} ended {work.call.id}"
     if isinstance(work, InFlight):
         data = work.data.encode() if isinstance(work.data, str) else work.data
@@ -204,7 +204,7 @@ def _lost_of(
     if (calls[-1] if calls else "-") == (ended[-1] if ended else before.get(thread, "-")):
         left = [
             named(InFlight("", 0.0, e.kind, e.data, e.thread))
-            for e in in_flight(path, id_)
+            for e in pending_events(path, id_)
             if e.kind not in ("queue", "draft") and e.thread == thread
         ]
         at = 0

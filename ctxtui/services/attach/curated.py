@@ -165,7 +165,7 @@ class AppliedEdits(Struct):
             return StoredEdits()
         try:
             with Store.open(self.database, readonly=True) as store:
-                self._seen = seen = seen or _Seen(stamps, tuple(store.edited()))
+                self._seen = seen = seen or _Seen(stamps, tuple(store.edited_sessions()))
                 found = seen.of(session, thread)
                 if found is None:
                     log = store.edits(session, thread)

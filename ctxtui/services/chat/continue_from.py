@@ -21,7 +21,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import stored_name
 from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.store import leases
-from ctxtui.store.host_process import HostProcess, ended, hosting
+from ctxtui.store.host_process import HostProcess, begin_hosting, end_hosting
 from ctxtui.store.store import Store
 from ctxtui.wire.translate.client_fields import without_client_fields
 from ctxtui.wire.translate.turns import THINKING, to_part
@@ -91,7 +91,7 @@ def host_of_named(name: str, settings: Settings, cwd: Path) -> InUse | None:
     if not found.stored:
         return None
     with Store.open(database(settings.data_dir)) as store:
-        return store.host(found.stored)
+        return store.host_error(found.stored)
 
 
 def is_chat(stored: str, settings: Settings) -> bool:
@@ -122,7 +122,7 @@ def _system(items: Sequence[Item]) -> str:
 def claimed(path: Path, id_: str) -> HostProcess:
     """Become the host of the session `id_` in the database `path`; for a worker thread. Raises `InUse` where another
     process is."""
-    process = hosting(time.time())
+    process = begin_hosting(time.time())
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -130,7 +130,7 @@ def claimed(path: Path, id_: str) -> HostProcess:
             return process
         except InUse as error:
             if error.pid != os.getpid() or time.monotonic() > until:
-                ended(process)
+                end_hosting(process)
                 raise
             time.sleep(0.05)
         except CtxtuiError:

@@ -55,9 +55,9 @@ from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.waiting_edits import due, released
 from ctxtui.services.project.progress import told
 from ctxtui.store import leases
-from ctxtui.store.host_process import HostProcess, ended
+from ctxtui.store.host_process import HostProcess, end_hosting
 from ctxtui.store.rows import Price
-from ctxtui.store.sessions.in_flight import left_over
+from ctxtui.store.sessions.in_flight import abandoned_events
 from ctxtui.store.writer import SessionBegun, SessionResumed, Writer
 from ctxtui.views.inspector.header import CHAT_ID
 from ctxtui.wire.speech import Attachment
@@ -187,7 +187,7 @@ class Host:
         dialect, params = partner.endpoint.dialect, params_for(partner, self.config.settings)
         before = past.before if past is not None else ()
         if past is not None and past.stored:
-            pending = left_over(database(self.config.settings.data_dir), past.stored, self._process)
+            pending = abandoned_events(database(self.config.settings.data_dir), past.stored, self._process)
             spoken = dialect_of(pending, past.last) or dialect
             talk, self.recovered = take_up(session, pending, spoken, params, partner.endpoint.name)
             number = max((call.epoch.number for call in session.calls.values()), default=0)
@@ -408,7 +408,7 @@ class Host:
         if self.writer is not None:
             return self.writer.close()
         if self._process is not None:
-            ended(self._process)
+            end_hosting(self._process)
             with suppress(CtxtuiError):  # what says that it hosts is void already
                 leases.release(database(self.config.settings.data_dir), self._process)
         return True

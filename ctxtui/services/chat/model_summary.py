@@ -19,7 +19,7 @@ from ctxtui.curation.apply.applied import sent_items
 from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import RequestRefused
-from ctxtui.curation.summary_request import SYSTEM, inside, outside
+from ctxtui.curation.summary_request import SYSTEM, external_request, request_in_context
 from ctxtui.providers.sdk_client import SdkLine
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_choice import NAMES, choose, makers, params_for
@@ -73,7 +73,7 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
         # Nothing of it is read again: writing it to the cache would only cost.
         bare = {key: value for key, value in params.items() if key != "cache_control"}
         talk = begin(Tree(), ConversationStart(dialect, bare, (), SYSTEM))
-        talk.say(outside(part.context, part.positions, part.sections, part.keep, part.length))
+        talk.say(external_request(part.context, part.positions, part.sections, part.keep, part.length))
         return talk.draft().body
     if own.applied.refused:
         raise RequestRefused(own.applied.refused, way_out="revert the edit")
@@ -83,7 +83,7 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
     talk = go_on(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
     if talk.open_calls():
         raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
-    talk.say(inside(part.context, part.positions, part.sections, part.keep, part.length))
+    talk.say(request_in_context(part.context, part.positions, part.sections, part.keep, part.length))
     body = talk.draft().body
     violations = check(dialect, body)
     if violations:

@@ -14,7 +14,7 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Session, TipMoved
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.store.writer import Ended, InFlight, Work
+from ctxtui.store.writer import CallEnded, InFlight, Work
 from ctxtui.wire.registry import DIALECTS
 
 _TITLE = 80
@@ -77,7 +77,7 @@ class Recording:
                 self._flight("heard", data)
             case progress.CallEnded(call, head, _):
                 self._last = call.id
-                self._put(Ended(call, head))
+                self._put(CallEnded(call, head))
                 return [CallSeen(call), TipMoved(self._thread, head)]
             case progress.CallFailed(message, call):
                 return self._failed(message, call)
@@ -126,7 +126,7 @@ class Recording:
             return []
         self._last = call.id
         # What came is on the call, beside the context, which stays where it was.
-        self._put(Ended(call, call.raw_head))
+        self._put(CallEnded(call, call.raw_head))
         return [CallSeen(call), TipMoved(self._thread, call.raw_head)]
 
 

@@ -25,9 +25,9 @@ from ctxtui.services.chat.continue_from import CHAT
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.store.leases import host_of
-from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent, left_over
+from ctxtui.store.sessions.in_flight import SLOTS, InFlightEvent, abandoned_events
 from ctxtui.store.store import Store
-from ctxtui.store.writer import Ended, InFlight, TakenUp, Work
+from ctxtui.store.writer import CallEnded, InFlight, TakenOver, Work
 from ctxtui.wire.speech import Result
 
 ENDED: Final = "ctxtui ended before this was done."
@@ -164,16 +164,16 @@ def _unanswered(talk: Conversation, head: int, at: float, provider: str, own_id:
 def put_on_record(found: Recovered, put: Callable[[Work], object], clock: Callable[[], float]) -> tuple[CallSeen, ...]:
     """Hand to the writer what was recovered; the calls that the session is to take in."""
     for host, call in found.agents:
-        put(Ended(call, call.response_head, host))
+        put(CallEnded(call, call.response_head, host))
     for host, call in found.others:
-        put(Ended(call, found.begun, host))
+        put(CallEnded(call, found.begun, host))
     if found.left is not None:
-        put(TakenUp(found.left))
+        put(TakenOver(found.left))
     if found.others:
         put(InFlight("", clock(), "queue", json.dumps(found.queue)))
         put(InFlight("", clock(), "draft", found.draft))
     if found.partial is not None:
-        put(Ended(found.partial, found.head))
+        put(CallEnded(found.partial, found.head))
     seen = [call for _, call in (*found.agents, *found.others)]
     seen += [found.partial] if found.partial is not None else []
     return tuple(map(CallSeen, seen))
@@ -193,7 +193,7 @@ _UNDER_WAY: Final = frozenset({"said", "context", "sent", "heard", "results"})
 def is_unfinished(id_: str, settings: Settings) -> bool:
     """Whether the stored chat `id_` ended while a turn was under way, and nobody hosts it now; for a worker thread."""
     try:
-        return any(event.kind in _UNDER_WAY for event in left_over(database(settings.data_dir), id_))
+        return any(event.kind in _UNDER_WAY for event in abandoned_events(database(settings.data_dir), id_))
     except CtxtuiError:
         return False
 
@@ -204,7 +204,7 @@ def hosted_by(id_: str, settings: Settings) -> str:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:
         return ""  # whoever goes on with it needs the database, and says what is wrong with it
-    return host.where if host is not None else ""
+    return host.description if host is not None else ""
 
 
 def unfinished_here(cwd: Path, settings: Settings) -> str:

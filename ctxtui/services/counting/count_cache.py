@@ -68,11 +68,11 @@ class Memory:
 
     def summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
         """The remembered figures of a file that has not changed since."""
-        return self._asked(lambda store: store.remembered(path, size, mtime, version), None)
+        return self._asked(lambda store: store.load_summary(path, size, mtime, version), None)
 
     def keep_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
         """Remember the figures of a file."""
-        self._asked(lambda store: store.remember(path, size, mtime, version, summary), None)
+        self._asked(lambda store: store.save_summary(path, size, mtime, version, summary), None)
 
     def close(self) -> None:
         """Close this thread's connection."""

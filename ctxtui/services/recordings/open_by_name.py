@@ -21,7 +21,7 @@ from ctxtui.services.recordings.discover import FoundRecording, find, is_inside,
 from ctxtui.services.recordings.folder_scan import recordings_in
 from ctxtui.services.recordings.open import load, load_stream, newest_here, opening
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.store.sessions.stored_state import StoredPlace, ids_in, places_in
+from ctxtui.store.sessions.stored_state import StoredLocation, stored_ids, stored_locations
 from ctxtui.store.store import Store
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     if name == LAST:
         return last_here(cwd, settings).named
     found = find(cwd, samples=sample_paths(), clients=settings.clients)
-    return _by_id(name, found, _asked(settings, lambda path: ids_in(path, name)))
+    return _by_id(name, found, _asked(settings, lambda path: stored_ids(path, name)))
 
 
 def last_here(cwd: Path, settings: Settings) -> Newest:
@@ -97,17 +97,17 @@ def last_here(cwd: Path, settings: Settings) -> Newest:
         if here is None:
             raise
         kept = None  # whoever opens the recording asks the database again, and says what is wrong with it
-    if kept is not None and (here is None or (kept.when > here.mtime and not kept.silent)):
+    if kept is not None and (here is None or (kept.when > here.mtime and not kept.is_empty)):
         return Newest(kept.id, kept.source, Named(stored=kept.id))
     if here is None:
         raise NotFound(f"no session of this directory ({cwd})", way_out="`ctxtui sessions` lists all")
     return Newest(here.id, here.source, Named(here.path))
 
 
-def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredPlace | None:
+def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
     """The newest session in the database that ran in one of the directories `around`, and is none of `files`."""
     places = tuple(around)
-    there = _asked(settings, places_in)
+    there = _asked(settings, stored_locations)
     return next((one for one in there if is_inside(one.cwd, places) and one.file not in files), None)
 
 

@@ -16,7 +16,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.services.recordings.file_tail import FileStamp, stamp_of
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.store.leases import host_of
-from ctxtui.store.sessions.stored_state import StoredNow, stored_now
+from ctxtui.store.sessions.stored_state import StoredSnapshot, read_if_changed
 from ctxtui.wire.grammar import ANTHROPIC
 
 _EVERY: Final = 0.2
@@ -29,7 +29,7 @@ class StoredSession(Loaded):
     """The session `id_` of the database `path`, as it is now. Raises `NotFound`, `CtxtuiError`."""
 
     def __init__(self, path: Path, id_: str) -> None:
-        found = stored_now(path, id_)
+        found = read_if_changed(path, id_)
         assert found is not None
         super().__init__(found.session, id_)
         self._path = path
@@ -62,7 +62,7 @@ class StoredSession(Loaded):
             return RecordingNews()
         self._due = begun + _EVERY
         try:
-            found = stored_now(self._path, self.name, self.session.tree, self._now.state)
+            found = read_if_changed(self._path, self.name, self.session.tree, self._now.state)
         except CtxtuiError:
             # Locked, or deleted: what is shown stays.
             return RecordingNews()
@@ -89,25 +89,25 @@ class StoredSession(Loaded):
         yield from now.happenings[self._happened :]
         self._threads, self._calls, self._happened = dict(now.threads), dict(now.calls), len(now.happenings)
 
-    def _flying(self, now: StoredNow) -> list[Event]:
+    def _flying(self, now: StoredSnapshot) -> list[Event]:
         """Where each context ends, with what it has grown by since its last call."""
         tips = {id_: thread.tip for id_, thread in now.session.threads.items()}
-        for thread in dict.fromkeys(event.thread for event in now.flying):
+        for thread in dict.fromkeys(event.thread for event in now.pending):
             tips[thread] = _grown(now, thread, tips.get(thread, ROOT))
         moved = [TipMoved(id_, tip) for id_, tip in tips.items() if self._tips.get(id_) != tip]
         self._tips = tips
         return list(moved)
 
 
-def _grown(now: StoredNow, thread: str, tip: int) -> int:
+def _grown(now: StoredSnapshot, thread: str, tip: int) -> int:
     """The end of the context of `thread`, which its calls left at `tip`."""
     session = now.session
     calls = session.thread_calls(thread) or session.thread_calls(MAIN) or list(session.calls.values())
     spoken = [call.skeleton.dialect for call in calls if call.skeleton is not None]
-    opened = [str(json.loads(event.data).get("dialect")) for event in now.flying if event.kind == OPENED]
+    opened = [str(json.loads(event.data).get("dialect")) for event in now.pending if event.kind == OPENED]
     talk = go_on(session.tree, tip, (spoken[-1:] or opened or [ANTHROPIC])[0], {})
     replay = Replay(talk, "", frozenset(session.calls), "")
-    mine = [event for event in now.flying if event.thread == thread]
+    mine = [event for event in now.pending if event.thread == thread]
     # Where several hosts left something, the one that wrote last is seen.
     for event in mine:
         if event.host == mine[-1].host:

@@ -42,9 +42,9 @@ def lacking(settings: Settings, sessions: Iterable[SessionSummary], *, live: boo
     still written, which would soon be indexed again."""
     units = [unit_of(one) for one in sessions if (live or not one.live) and not one.error]
     with Store.open(database(settings.data_dir)) as store:
-        if store.texts.waste() > _WASTE:
+        if store.texts.wasted_share() > _WASTE:
             store.texts.clear()
-        return store.texts.lacking(units, VERSION)
+        return store.texts.unindexed(units, VERSION)
 
 
 def fill(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
@@ -111,7 +111,7 @@ def _said(error: CtxtuiError) -> str:
 def settle(settings: Settings) -> None:
     """Join the parts of the index, after much was added."""
     with Store.open(database(settings.data_dir)) as store:
-        store.texts.settle()
+        store.texts.merge()
 
 
 def _session(store: Store, unit: Unit) -> Session:

@@ -101,11 +101,11 @@ class Searcher:
 
     def _ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:
         """The keys of those that hold no hit for sure; tells them from those of which the index knows nothing."""
-        names = store.texts.may_hold(self.pattern.literals) if store is not None else None
+        names = store.texts.find_candidates(self.pattern.literals) if store is not None else None
         if store is None or names is None:
             self.tally.direct = len(sessions)
             return set()
-        unknown = {unit.name for unit in store.texts.lacking(map(unit_of, sessions), search.VERSION)}
+        unknown = {unit.name for unit in store.texts.unindexed(map(unit_of, sessions), search.VERSION)}
         known = [one for one in sessions if one.key not in unknown]
         self.tally.indexed, self.tally.direct = len(known), len(sessions) - len(known)
         return {one.key for one in known if one.key not in names}

@@ -45,7 +45,7 @@ def _known(name: str, origin: ForkOrigin | None, settings: Settings) -> _Known:
     path = database(settings.data_dir)
     if path.exists():
         with Store.open(path, readonly=True) as store:
-            for id_, text in store.happened(CONTINUED):
+            for id_, text in store.happenings_of(CONTINUED):
                 known = origin_from(text)
                 if known is not None:
                     origins[id_] = known
