@@ -232,7 +232,7 @@ LINES = [
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.integers(1, 30))
 def test_headings_are_found_in_pieces_as_in_the_whole(lines: list[str], piece: int) -> None:
     text = "\n".join(lines)
-    with patch.object(found_trials, "_PIECE", piece):
+    with patch.object(found_trials, "_SEARCH_STEP_CHARS", piece):
         assert [one.span() for one in found_trials._headings(text)] == [
             one.span() for one in found_trials.HEADING.finditer(text)
         ]

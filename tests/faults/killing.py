@@ -164,7 +164,7 @@ async def chat(folder: Path, seed: int, pipe: int, id_: str) -> None:
         if chance.random() < 0.3:
             host.keep_draft(f"draft {number}")
         until = time.monotonic() + chance.random() * 0.2
-        while host.runner.state.running and time.monotonic() < until:
+        while host.runner.state.is_running and time.monotonic() < until:
             await asyncio.sleep(0.003)
         if chance.random() < 0.4:
             host.feed(ev.Interrupted())
@@ -225,7 +225,7 @@ async def invalid(folder: Path, id_: str) -> tuple[int, bool]:
     await host.begin(lambda news: session.fold(news.events) and None, lambda call: None, lambda: None)
     assert host.runner is not None
     found = host.recovered.partial is not None or bool(host.recovered.agents)
-    host.runner.conversation.say("go on")
+    host.runner.conversation.add_user_message("go on")
     body = host.runner.conversation.draft().body
     wrong = [str(one) for one in check("anthropic", body)] + [r.message for r in validate.refusals(json.loads(body))]
     wrong += [line for call in session.calls.values() for line in _unreadable(session, call)]

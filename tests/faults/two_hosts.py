@@ -99,7 +99,7 @@ async def converse(host: FakeHost, chance: random.Random, told: Told, number: in
         number += 1
         host.feed(ev.UserSaid(f"message {number} of {name}."))
         until = time.monotonic() + chance.random() * 0.2
-        while runner.state.running and time.monotonic() < until:
+        while runner.state.is_running and time.monotonic() < until:
             await asyncio.sleep(0.003)
             if writer.acked != acked:
                 acked = writer.acked
@@ -316,7 +316,7 @@ async def _first(folder: Path, seed: int) -> str:
     fold = host.open().fold
     await host.begin(lambda news: fold(news.events) and None, lambda call: None, lambda: None)
     host.feed(ev.UserSaid("the beginning"))
-    while host.runner is not None and host.runner.state.running:
+    while host.runner is not None and host.runner.state.is_running:
         await asyncio.sleep(0.005)
     assert await host.close()
     return host.session.about.id

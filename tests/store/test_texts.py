@@ -110,7 +110,7 @@ def test_indexing_that_was_cut_short_counts_for_nothing(
     def broken(self: fulltext.FullTextIndex, unit: Unit, key: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fulltext, "_AT_ONCE", at_once)
+    monkeypatch.setattr(fulltext, "_MAX_BATCH_CHARS", at_once)
     words = ["half of it " * 5000, "and the rest " * 5000, "its end " * 5000]
     store.texts.add(B, ["half a loaf"], 1)
     with monkeypatch.context() as patch:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.agent.events import ToolCall, ToolResult
-from ctxtui.agent.tools.command_tool import MOST_SECONDS, RUN_COMMAND, SECONDS, arguments
-from ctxtui.agent.tools.tool import MOST, BadInput, PlannedCall, checked
+from ctxtui.agent.tools.command_tool import DEFAULT_SECONDS, MAX_SECONDS, RUN_COMMAND, split_command
+from ctxtui.agent.tools.tool import MAX_RESULT_CHARS, BadInput, PlannedCall, check_input
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import CommandResult
 from ctxtui.services.sandbox.confined import confined
@@ -53,7 +53,7 @@ class AgentCommands:
         if isinstance(asked, ToolResult):
             return asked
         given, argv = asked
-        seconds = min(max(1, given.get("timeout", SECONDS)), MOST_SECONDS)
+        seconds = min(max(1, given.get("timeout", DEFAULT_SECONDS)), MAX_SECONDS)
         memory, network = settings.command_memory, settings.command_network
         try:
             # Whether it may run unconfined was answered when it was asked for.
@@ -76,8 +76,8 @@ class AgentCommands:
     def _asked(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
         """The input of `call` and the words of its command; what the model is told where they are no good."""
         try:
-            given = checked(RUN_COMMAND, call.input)
-            return given, arguments(given["command"], shell=self._settings.command_shell)
+            given = check_input(RUN_COMMAND, call.input)
+            return given, split_command(given["command"], shell=self._settings.command_shell)
         except BadInput as error:
             return ToolResult(call.id, str(error), is_error=True)
 
@@ -87,7 +87,7 @@ class AgentCommands:
         if done.late:
             ended = f"ended after {seconds} seconds: its time was up"
         text = done.text.rstrip("\n")
-        if len(text) > MOST:
+        if len(text) > MAX_RESULT_CHARS:
             name = self._kept(text)
             left = len(text) - 2 * _SHOWN
             kept = f"[{left:,} characters are left out here; `recall` reads all of it: {name}]"

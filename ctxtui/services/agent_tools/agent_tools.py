@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ctxtui.agent.child import Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.read_tools import Known
+from ctxtui.agent.tools.read_tools import Contents
 from ctxtui.agent.tools.tool import Planned, PlannedCall, PlannedWrite, Tool
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.references import expand_value
@@ -38,7 +38,7 @@ class AgentTools(Struct, eq=False):
     commands: AgentCommands
     servers: ServerPool
     offered: Sequence[Json]
-    known: Known
+    known: Contents
     own: OwnTools
     wanted: str = ""
     images: str = "auto"
@@ -137,7 +137,7 @@ def _name(definition: Json) -> str:
 class Outside(NamedTuple):
     """What stands outside of a conversation: `known` gives it by name, `overlay` where it is put on record."""
 
-    known: Known
+    known: Contents
     overlay: Callable[[], ThreadEdits | None]
 
     def keep(self, name: str, text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.read_tools import NAME as RECALL
-from ctxtui.agent.tools.read_tools import Known
+from ctxtui.agent.tools.read_tools import Contents
 from ctxtui.agent.tools.registry import TOOLS, Toolbox
 from ctxtui.agent.tools.tool import PlannedWrite, Tool
 from ctxtui.agent.tools.workspace import Workspace
@@ -33,7 +33,7 @@ class ToolProcess:
     """
 
     def __init__(
-        self, root: Path, known: Known = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
+        self, root: Path, known: Contents = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
     ) -> None:
         self._box = Toolbox(Workspace(root), (*TOOLS, *own), known)
         self._own = {tool.name for tool in own}
@@ -54,7 +54,7 @@ class ToolProcess:
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
         """What `call` would write; or what the model is told where it cannot be done."""
-        return await self._ask(Toolbox.plan, self._box.expanded(call))
+        return await self._ask(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
         """Do `call`, a write as it was `planned`. What goes wrong is the result."""
@@ -62,8 +62,8 @@ class ToolProcess:
             # What stands outside is held here.
             return self._box.run(call)
         if call.name in self._own:
-            return await asyncio.to_thread(self._box.run, self._box.expanded(call))
-        return await self._ask(Toolbox.run, self._box.expanded(call), planned)
+            return await asyncio.to_thread(self._box.run, self._box.expand(call))
+        return await self._ask(Toolbox.run, self._box.expand(call), planned)
 
     async def close(self) -> None:
         """End the child."""

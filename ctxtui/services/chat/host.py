@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ctxtui import __version__
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import Caller
-from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, go_on, with_tools
+from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, resume, with_tools
 from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.replay import OPENED
 from ctxtui.agent.runner import Runner, Surroundings
@@ -261,7 +261,7 @@ class Host:
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
             raise CtxtuiError("the chat has not begun")
-        if runner.state.running:
+        if runner.state.is_running:
             raise CtxtuiError("a turn runs: its tools stay as they are", way_out="end it with esc, or wait")
         if on:
             await tools.servers.on(server)
@@ -296,7 +296,7 @@ class Host:
     def _keep_queue(self) -> None:
         """What waits for the next request is on record as it is now."""
         runner = self.runner
-        queue = (*runner.unsaid, *runner.state.queue) if runner is not None else self._queue
+        queue = (*runner.waiting_messages, *runner.state.queue) if runner is not None else self._queue
         if queue != self._queue and self._record is not None:
             self._queue = queue
             self._record.slot("queue", json.dumps(queue))
@@ -309,7 +309,7 @@ class Host:
     def change_model(self, model: str) -> None:
         """Go on with another model of the same provider, from the next request on. Raises `BadConfig` where a window
         in the settings does not fit it."""
-        if self.partner is None or self.runner is None or self.runner.state.running:
+        if self.partner is None or self.runner is None or self.runner.state.is_running:
             return
         old = self.partner.model
         other = replace(self.partner, model=model, window=0, origin="", most_output=0)
@@ -324,7 +324,7 @@ class Host:
         self.files.meet(partner)
         self.tools.meet(local=partner.endpoint.local) if self.tools is not None else None
         params = params_for(partner, self.config.settings)
-        self.runner.conversation = self.shaped(go_on(self.session.tree, talk.head, talk.dialect, params))
+        self.runner.conversation = self.shaped(resume(self.session.tree, talk.head, talk.dialect, params))
         self.tell(ChatNews(None, (Described(window=partner.window),)))
 
     def keep_draft(self, text: str) -> None:
@@ -334,8 +334,8 @@ class Host:
 
     def back_to(self, head: int) -> None:
         """Go on from an earlier context of the session: what is said next begins a branch."""
-        if self.runner is not None and self._record is not None and not self.runner.state.running:
-            self.runner.conversation.back_to(head)
+        if self.runner is not None and self._record is not None and not self.runner.state.is_running:
+            self.runner.conversation.rewind_to(head)
             noted = self._record.moved(head, self.session.tree[head].depth)
             self.tell(ChatNews(None, tuple(noted)))
 

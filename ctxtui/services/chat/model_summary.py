@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.agent.conversation import ConversationStart, begin, go_on
-from ctxtui.agent.runner import answered
+from ctxtui.agent.conversation import ConversationStart, begin, resume
+from ctxtui.agent.runner import send_once
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError
@@ -73,17 +73,17 @@ def request(partner: ChatModel, config: Config, part: SummaryPart, own: Ready | 
         # Nothing of it is read again: writing it to the cache would only cost.
         bare = {key: value for key, value in params.items() if key != "cache_control"}
         talk = begin(Tree(), ConversationStart(dialect, bare, (), SYSTEM))
-        talk.say(external_request(part.context, part.positions, part.sections, part.keep, part.length))
+        talk.add_user_message(external_request(part.context, part.positions, part.sections, part.keep, part.length))
         return talk.draft().body
     if own.applied.refused:
         raise RequestRefused(own.applied.refused, way_out="revert the edit")
     if own.context.dialect != dialect:
         raise CtxtuiError(f"the context is in {own.form}, {partner.endpoint.name} speaks another dialect")
     tree = Tree()
-    talk = go_on(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
+    talk = resume(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
     if talk.open_calls():
         raise CtxtuiError("the context ends with a call that has no result", way_out="`m` asks a model from outside")
-    talk.say(request_in_context(part.context, part.positions, part.sections, part.keep, part.length))
+    talk.add_user_message(request_in_context(part.context, part.positions, part.sections, part.keep, part.length))
     body = talk.draft().body
     violations = check(dialect, body)
     if violations:
@@ -99,7 +99,7 @@ async def written(partner: ChatModel, body: bytes) -> Summary:
         partner, ends = await start(partner)
     line = SdkLine(partner.endpoint)
     try:
-        response = await answered(line, partner.endpoint.dialect, body)
+        response = await send_once(line, partner.endpoint.dialect, body)
     finally:
         await line.close()
         if ends is not None:

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.agent.conversation import go_on
-from ctxtui.agent.runner import answered
+from ctxtui.agent.conversation import resume
+from ctxtui.agent.runner import send_once
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.agreement import UNCHANGED, NextStep, Trial, next_step
 from ctxtui.core.block import HEADER
@@ -210,7 +210,7 @@ def request_again(applied: Applied, call: Call, partner: ChatModel, settings: Se
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
     params, most = _params(call, partner, settings)
     tree = Tree()
-    body = go_on(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
+    body = resume(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
     found = check(dialect, body)
     return ResentRequest(body, most, f"the provider would refuse it: {found[0].message}" if found else "")
 
@@ -297,7 +297,7 @@ async def carried_out(
                 done.append(replace(trial, error=one.refused))
             else:
                 try:
-                    response = await answered(line, partner.endpoint.dialect, one.body)
+                    response = await send_once(line, partner.endpoint.dialect, one.body)
                 except ProviderError as error:
                     done.append(replace(trial, error=str(error)))
                 else:

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.agent.conversation import Conversation, go_on, skeleton_for
+from ctxtui.agent.conversation import Conversation, resume, skeleton_for
 from ctxtui.agent.events import ToolResult
 from ctxtui.agent.replay import BROKEN_OFF, OPENED, Replay
 from ctxtui.core.call import Call, Fidelity
@@ -65,11 +65,11 @@ def recover(
     legal. `known` are the ids of the session's calls, `own_id` names the partial one where the provider did not."""
     replay = Replay(conversation, provider, known, own_id)
     for event in events:
-        replay.take(event)
+        replay.replay(event)
     partial = replay.settle()
     head = conversation.head
     lost = conversation.open_calls()
-    conversation.results([Result(call.id, call.name, ENDED, True) for call in lost])
+    conversation.add_results([Result(call.id, call.name, ENDED, True) for call in lost])
     stopped = tuple(ToolResult(call.id, ENDED, is_error=True) for call in lost)
     return Recovered(
         partial=partial,
@@ -94,13 +94,13 @@ def take_up(
     queue: tuple[str, ...] = ()
     drafts: list[str] = []
     for line in others:
-        talk = go_on(session.tree, _begun(session, line), dialect, params)
+        talk = resume(session.tree, _begun(session, line), dialect, params)
         own_id = f"{session.about.id}.{known + len(calls) + 1}"
         found = recover(talk, line, provider, frozenset(session.calls), own_id)
         calls.append((line[0].host, found.partial or _unanswered(talk, found.head, line[-1].at, provider, own_id)))
         queue, drafts = (*queue, *found.queue), [*drafts, found.draft]
     begun = _begun(session, last) if others else tip
-    talk = go_on(session.tree, begun, dialect, params)
+    talk = resume(session.tree, begun, dialect, params)
     seen = frozenset(session.calls) | {call.id for _, call in calls}
     found = recover(talk, last, provider, seen, f"{session.about.id}.{known + len(calls) + 1}")
     left = last[0].host if last else None
@@ -118,7 +118,7 @@ def _agents_left(
     for thread in dict.fromkeys(event.thread for event in pending):
         for line in by_host([event for event in pending if event.thread == thread]):
             begun = session.threads[thread].tip if thread in session.threads else ROOT
-            talk = go_on(session.tree, begun, dialect, params)
+            talk = resume(session.tree, begun, dialect, params)
             own_id = f"{session.about.id}.{thread}.{len(session.order.get(thread, ())) + 1}"
             found = recover(talk, line, provider, frozenset(session.calls), own_id)
             call = found.partial or _unanswered(talk, found.head, line[-1].at, provider, own_id)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from ctxtui.agent.conversation import go_on
+from ctxtui.agent.conversation import resume
 from ctxtui.agent.replay import OPENED, Replay
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Event, Session, ThreadSeen, TipMoved
@@ -105,11 +105,11 @@ def _grown(now: StoredSnapshot, thread: str, tip: int) -> int:
     calls = session.thread_calls(thread) or session.thread_calls(MAIN) or list(session.calls.values())
     spoken = [call.skeleton.dialect for call in calls if call.skeleton is not None]
     opened = [str(json.loads(event.data).get("dialect")) for event in now.pending if event.kind == OPENED]
-    talk = go_on(session.tree, tip, (spoken[-1:] or opened or [ANTHROPIC])[0], {})
+    talk = resume(session.tree, tip, (spoken[-1:] or opened or [ANTHROPIC])[0], {})
     replay = Replay(talk, "", frozenset(session.calls), "")
     mine = [event for event in now.pending if event.thread == thread]
     # Where several hosts left something, the one that wrote last is seen.
     for event in mine:
         if event.host == mine[-1].host:
-            replay.take(event)
+            replay.replay(event)
     return talk.head

@@ -85,7 +85,7 @@ async def test_an_agent_starts_agents_side_by_side_and_all_is_on_record(tmp_path
             await made.until(lambda: bool(state.planned) if (state := made.host.runner.state) else False)  # type: ignore[union-attr]
             runner = made.host.runner
             assert runner is not None
-            made.host.feed(ev.Permitted(runner.state.asked[0], ToolLeave.ONCE))
+            made.host.feed(ev.Permitted(runner.state.to_ask[0], ToolLeave.ONCE))
         await made.rest()
         session = made.host.session
         assert [(t.id, t.label, t.parent) for t in session.threads.values()][1:] == [

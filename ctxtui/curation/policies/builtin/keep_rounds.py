@@ -17,7 +17,7 @@ from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.tool_results import results
-from ctxtui.curation.record_summary import Distinct, Facts, collect_facts, outcome_lines, short, lines_about_tests
+from ctxtui.curation.record_summary import Distinct, Facts, collect_facts, lines_about_tests, outcome_lines, short
 
 MAX_FILES: Final = 20
 """Maximum files named in one range."""
