@@ -33,7 +33,7 @@ from ctxtui.tui.widgets.keyline import KeyLine
 from ctxtui.tui.widgets.still import hears_keys
 
 if TYPE_CHECKING:
-    from ctxtui.services.workers.index_worker import Filler
+    from ctxtui.services.workers.index_worker import BackgroundIndexer
 
 
 MakeScreen = Callable[[], Screen[Any]]
@@ -79,7 +79,7 @@ class CtxtuiApp(App[None]):
         *,
         theme: str = "auto",
         glyphs: str = "auto",
-        background: Callable[[], Filler] | None = None,
+        background: Callable[[], BackgroundIndexer] | None = None,
         chat: Callable[[str, str, int], Screen[Any]] | None = None,
         first: MakeScreen | None = None,
         first_look: Callable[[], bool] | None = None,
@@ -96,7 +96,7 @@ class CtxtuiApp(App[None]):
         self._home_below = target is None and first is None
         """Whether Home is the first screen: else it is made when it is asked for."""
         self._make_background = background
-        self._background: Filler | None = None
+        self._background: BackgroundIndexer | None = None
         self._left = False
         self._hover = Hover(self)
         self._cells = ShownCells()
@@ -168,15 +168,18 @@ class CtxtuiApp(App[None]):
             gives.answered()
 
     async def _acted(self, key: str) -> bool:
-        """Whether `key` has done what it is bound to, at once. Textual sends it to the widget that has the focus by a
-        message, so that a key typed ahead goes to what had the focus before: `y` to the transcript, not to the
-        question that the key before it asks."""
+        """Run what `key` is bound to, at once; false if nothing is bound to it or the focused widget reads keys itself.
+
+        Textual sends a key to the focused widget by a message, so that a key typed ahead reaches what had the focus
+        before: `y` would reach the transcript, not the question that the key before it asks.
+        """
         screen = self.screen
         way = (screen.focused or screen).ancestors_with_self
         if not self.app_focus or screen.maximized is not None or any(hears_keys(type(one)) for one in way[:-1]):
             return False
-        screen._clear_tooltip()
-        return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
+        self._hover.hide()
+        bound = screen.active_bindings.get(key)
+        return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write a frame, less what stands there already."""

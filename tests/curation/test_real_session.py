@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count as numbers
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import make
@@ -30,7 +30,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     loaded, counter = load(path), Counter()
     book = book_for(loaded.session, counter, Settings())
     count_all(book, counter)
-    chosen = choose(loaded.session, "", 205)
+    chosen = choose_call(loaded.session, "", 205)
     plain = curated(book, counter, chosen, prices=prices_for(Settings()))
     context = plain.context
     assert plain.tag.before > 100_000

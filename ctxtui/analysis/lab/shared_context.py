@@ -48,7 +48,9 @@ class SharedContext:
 
     @property
     def unwritten(self) -> frozenset[int]:
-        """The positions of what a request that is built from a transcript leaves out (`request_counts.left_out`)."""
+        """The positions of what a request that is built from a transcript leaves out
+        (`request_counts.omitted_positions`).
+        """
         context = self.context
         if context is None or not self.made:
             return frozenset()

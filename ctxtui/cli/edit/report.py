@@ -20,8 +20,8 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.report import masked
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import REPORT, ReportAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import REPORT, ReportRequest
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
 from ctxtui.views.pages.report_page import ReportedSession, ReportPage, page
@@ -72,7 +72,7 @@ def report(
     """Say what sessions came to."""
     settings = config_of(context).settings
     masker = masker_of(mask)
-    every = expanded(names, settings.clients)
+    every = expand_names(names, settings.clients)
     if html is not None and as_json:
         raise WrongUse("--html and --json are two forms", way_out="choose one")
     if number and len(every) > 1:
@@ -116,13 +116,13 @@ def _read(
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
     found: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
-    asked = ReportAsked(settings, thread, number)
+    asked = ReportRequest(settings, thread, number)
     for one in worked(REPORT, names, asked, settings, "working out the report"):
         if one.error is not None:
             failed.append((one.name, one.error))
         else:
             # Masked here, one after the other: the same secret has the same mask in all of them.
-            found.append(masked(one.found, masker))
+            found.append(masked(one.result, masker))
     return found, failed
 
 

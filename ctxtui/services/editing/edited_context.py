@@ -23,7 +23,7 @@ from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, encode_outgoing
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
-from ctxtui.services.recordings.open import content
+from ctxtui.services.recordings.open import read_content
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
@@ -33,7 +33,7 @@ from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
-BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
+BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 RESUMED: Final = tuple(TARGETS)
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 """What a curated context can be written as: a request body, ctxtui's own format, a file that a tool resumes."""
@@ -209,7 +209,7 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
     size, behind = _size(ready)
     return target.write(
         ResumeOrder(
-            source=content(source),
+            source=read_content(source),
             path=[Item(tree[node].block, tree[node].place) for node in nodes],
             sent=kept,
             ids=_ids(),

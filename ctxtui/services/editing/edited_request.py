@@ -67,7 +67,7 @@ class UnderEdits(Struct, frozen=True, dict=True):
     def asked(self, call: Call, raw: NextRequest, found: NextRequest, charge: Charge, count: Count) -> PriceQuestion:
         """`found`, the request at `head` after `call`, with the breakpoints that are applied; `raw` is the one without
         edits. `count` gives the tokens of a new block."""
-        prompt, place = found.prompt, found.place
+        prompt, place = found.prompt, found.ends
         if call.is_edited:
             parts = self._parted(call)
         else:

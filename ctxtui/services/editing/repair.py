@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
@@ -30,7 +30,7 @@ class Diagnosis(Struct, frozen=True):
 def diagnosed(session: Session, card: ModelCard, *, thread: str = "", error: str = "") -> Diagnosis:
     """What would be refused in the next request of a thread, and what the `error` names ("": the one that the record
     ends with, if it does)."""
-    chosen = choose(session, thread)
+    chosen = choose_call(session, thread)
     error = error or refusal(session, chosen.thread)
     context = next_context(session, chosen)
     rules = rules_for(context.dialect, card)

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.next_call import Coming, coming_with
+from ctxtui.analysis.cache.next_call import NextCallForecast, adjust_forecast
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
@@ -61,12 +61,12 @@ class RequestCounts:
         if known is not None:
             self._known = [*(one for one in self._known if one is not known), known]
             return known[2]
-        if not study.book.counted(call.model, applied.context.head):
+        if not study.book.is_counted(call.model, applied.context.head):
             return None
         waiting: list[Block] = []
 
         def measure(block: Block) -> Features:
-            found = study.features_of(call.model, block)
+            found = study.features(call.model, block)
             if found is None:
                 waiting.append(block)
             return NOTHING if found is None else found
@@ -134,7 +134,7 @@ class StagingArea:
         """As `next_call`, before the context grew; None where that is not known."""
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
-    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> Coming | None:
+    def coming(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
         """How the next call is foretold, under what is staged too unless all of it waits; None while that is worked
         out. The arguments are as in `next_call`."""
         found = self.next_call(scene, later, live=live)
@@ -148,7 +148,7 @@ class StagingArea:
         if tag is None:
             return replace(found.coming, outdated=True)
         now = tag.moments[0]
-        return coming_with(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
+        return adjust_forecast(found.coming, now.plain, now.usage, tag.markers, found.asked.charge)
 
     def _known(self, scene: Scene, later: Later) -> bool:
         """Whether the next call can be asked for."""
@@ -209,7 +209,7 @@ class StagingArea:
         if self._applied is None or self._applied[0] != key:
             self._applied = key, self._apply(context, overlay.in_force, model)
         applied, base = self._applied[1], self.before(scene)
-        sizes, head = partial(self.study.tokens_of, model), context.head or ROOT
+        sizes, head = partial(self.study.tokens, model), context.head or ROOT
         under = self._under
         if not base.is_changed or not overlay.staged:
             under = None
@@ -381,7 +381,7 @@ class StagingArea:
             nonlocal waiting
             size = sizes.get(block.digest)
             if size is None:
-                found = self.study.features_of(model, block)
+                found = self.study.features(model, block)
                 if found is None:
                     waiting = True
                     return 0
@@ -436,7 +436,7 @@ class StagingArea:
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)
         applied = self.staging(scene).applied if staged else self.applied(scene)
-        sizes = partial(self.study.tokens_of, scene.call.model)
+        sizes = partial(self.study.tokens, scene.call.model)
         under = self.counted(scene, applied)
         return Ready(
             session=self.study.session,

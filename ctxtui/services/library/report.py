@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.bill import PARTS
@@ -25,7 +25,7 @@ from ctxtui.curation.masking import Masker, Pieces
 from ctxtui.pricing.price import known_usd
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.library.findings import findings_of
@@ -76,12 +76,12 @@ def reported(
 def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0) -> ReportDraft:
     """The same before it is masked: what takes long, and can be done in another process. Raises `NotFound`."""
     session = loaded.session
-    chosen = choose(session, thread, number)
-    made = account(session, counter, settings)
+    chosen = choose_call(session, thread, number)
+    made = make_account(session, counter, settings)
     grown = growth_report(made, chosen, Notebook(loaded, settings).read(), settings.phases)
     found = findings_of(made, counter, chosen, settings, applied_edits(loaded, settings, chosen))
     calls, missed = session.thread_calls(chosen.thread), {}
-    for one in made.misses().found:
+    for one in made.misses().misses:
         if one.thread == chosen.thread:
             missed[one.number] = cause_of(one)
     bill = made.statement().bill
@@ -194,7 +194,9 @@ def _carried(costs: ThreadCosts) -> list[DearBlock]:
     """Without prices: those that were carried most."""
     running = costs.running
     every = [
-        DearBlock(node, running.category(node), running.own(node), 0.0, costs.stays.count(node, len(costs.calls)))
+        DearBlock(
+            node, running.category(node), running.block_tokens(node), 0.0, costs.stays.count(node, len(costs.calls))
+        )
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER
     ]

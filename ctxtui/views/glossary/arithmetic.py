@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import ThisCall
@@ -90,7 +90,7 @@ def of_header(what: Header) -> dict[str, str]:
     found: dict[str, str] = {}
     limits, used = what.limits, what.used
     if limits.usable and limits.limit:
-        kept = f"{limits.usable:,} usable of {limits.limit:,} ({limits.words}); the rest is kept for the answer."
+        kept = f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text}); the rest is kept for the answer."
         level, when = (used, "") if what.after is None else (what.after, " under the staged edits")
         said = f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
         found["usable"] = (f"{said}{when}. " if said else "") + kept
@@ -108,7 +108,7 @@ def of_header(what: Header) -> dict[str, str]:
     return found
 
 
-def of_next(what: Coming, header: Header | None = None) -> dict[str, str]:
+def of_next(what: NextCallForecast, header: Header | None = None) -> dict[str, str]:
     """The pane of the next call, with the record of forecasts so far that the `header`'s model has."""
     parts = (("read", what.read), ("write", what.write), ("fresh", what.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)

@@ -19,7 +19,7 @@ _NAME = 12
 def lines(what: Preflight) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
-    of = f" of {numbers.tokens(what.window.limit)} ({what.window.words})" if what.window.limit else ""
+    of = f" of {numbers.tokens(what.window.limit)} ({what.window.origin_text})" if what.window.limit else ""
     yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {units(seen.unit, seen.turns)}")
     if seen.growth is None:
         yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")

@@ -118,7 +118,7 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
             found.append((position, ChangedBlock(node, category(node), fate.mark, size, fate.after, along=fate.repair)))
     for position in then.applied.marks.keys() - now.applied.marks.keys():
         node = nodes[position]
-        own = now.scene.running.own(node)
+        own = now.scene.running.block_tokens(node)
         found.append((position, ChangedBlock(node, category(node), "breakpoint", own, own)))
     known = {new.edit.id for new in now.news}
     for new in then.news:

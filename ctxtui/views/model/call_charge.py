@@ -119,6 +119,8 @@ def _last_within(scene: Scene, path: Sequence[int], end: float) -> int:
 
     count = bisect_right(path, end, key=middle)
     # Blocks that are not read take no room: the boundary belongs to the last one that does.
-    while count and running.read(scene.head, path[count - 1]) == running.read(scene.head, tree[path[count - 1]].parent):
+    while count and running.read_tokens(scene.head, path[count - 1]) == running.read_tokens(
+        scene.head, tree[path[count - 1]].parent
+    ):
         count -= 1
     return count

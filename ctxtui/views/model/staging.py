@@ -122,7 +122,9 @@ class Staging:
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
-        tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
+        tokens = (
+            running.block_tokens(change.node) if running.is_counted(change.node) and self._is_read(change.node) else 0
+        )
         if change.before.kind == HEADER:
             tokens = 0
         header = self._header_before(change.position) if tokens else 0
@@ -178,7 +180,7 @@ class Staging:
     def counted(self) -> bool:
         """Whether every figure is known."""
         known = [new.tokens for new in self.news]
-        whole = self.found.whole and self.scene.running.counted(self.head)
+        whole = self.found.whole and self.scene.running.is_counted(self.head)
         return whole and None not in (*known, self.request, self.raw)
 
     @cached_property

@@ -43,7 +43,7 @@ def say(table: Table, text: str) -> None:
     )
     moved = TipMoved(thread, head)
     session.apply(moved)
-    table.study.grew([moved])
+    table.study.session_grew([moved])
     while table.study.work():
         pass
 

@@ -15,7 +15,7 @@ import pytest
 
 from ctxtui.core.session import AnswerGrew
 from ctxtui.services.config.config import load as load_config
-from ctxtui.services.recordings.open import load, opening
+from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
 from tests.transcripts.formats.test_attached import dump, lines
@@ -132,7 +132,7 @@ def test_it_is_told_as_it_grows_and_kept_nowhere(tmp_path: Path) -> None:
     told = lines()
     path = tmp_path / "s.jsonl"
     path.write_bytes(dump(told[:3]))
-    loaded, news = opening(path)
+    loaded, news = open_recording(path)
     heard = [event for some in news for event in loaded.take(some) if isinstance(event, AnswerGrew)]
     assert not heard
     for part, said in ((FIRST, "the first half, "), (SECOND, "the first half, some more, ")):

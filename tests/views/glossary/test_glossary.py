@@ -97,7 +97,7 @@ def test_each_entry_is_at_most_three_plain_sentences() -> None:
 
 
 def test_the_page_of_the_documents_is_written_from_it() -> None:
-    assert (REPO / "docs" / "glossary.md").read_text(encoding="utf-8") == page(glossary()), "make glossary"
+    assert (REPO / "docs" / "signs.md").read_text(encoding="utf-8") == page(glossary()), "make glossary"
 
 
 def test_one_sign_means_what_its_pane_says() -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.external_editor import NoEditor, edited_text
+from ctxtui.services.external_editor import NoEditor, edit_text
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
@@ -85,7 +85,7 @@ class RewritingController(EditController):
         """`text` as the user leaves it in $EDITOR; None where it stays as it is."""
         try:
             with self.access.suspended():
-                new = edited_text(text)
+                new = edit_text(text)
         except NoEditor:
             self.edit_in_place()
             return None

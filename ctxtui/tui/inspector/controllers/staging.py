@@ -91,7 +91,7 @@ class StagingController(EditController):
         """Say why nothing is staged, with what the block has; offer the model where a summary has nothing to say."""
         scene = self.panels.scene
         assert scene is not None
-        known = why != manual_edits.OUT and all(scene.running.counted(node) for node in nodes)
+        known = why != manual_edits.OUT and all(scene.running.is_counted(node) for node in nodes)
         own = sum(transcript_notes.size(scene, node) for node in nodes) if known else None
         words = edit_answers.refused(why, own, len(nodes))
         if kind == "summarize":

@@ -59,7 +59,7 @@ class _Walk:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._nodes = staging.applied.context.nodes
-        self._read = staging.scene.running.along(staging.head, self._nodes)
+        self._read = staging.scene.running.read_along(staging.head, self._nodes)
         """Raw tokens up to and with each block, less what is not recorded."""
         self._stretches: list[_Stretch] = []
         self.total = self._before(len(self._nodes)) + self._enter()

@@ -37,7 +37,7 @@ async def dropped(screen: InspectorScreen, pilot: Pilot[None], position: int) ->
     screen.panels.transcript.move_to(next(n for n in range(rows.count) if rows.entry(n) == node))
     await pilot.press("d")
     await until(pilot, lambda: screen.panels.staged.what is not None and screen.panels.staged.what.known)
-    await until(pilot, lambda: not screen.state.study.waits if screen.state.study is not None else False)
+    await until(pilot, lambda: not screen.state.study.has_pending if screen.state.study is not None else False)
 
 
 @pytest.mark.parametrize("position", few([7, 13, 25]))

@@ -96,7 +96,7 @@ async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypat
         return count(study)
 
     monkeypatch.setattr(Study, "count", held_back)
-    monkeypatch.setattr(Study, "keep_up", lambda study: False)
+    monkeypatch.setattr(Study, "count_new", lambda study: False)
     app = app_on(session())
     try:
         async with app.run_test(size=(120, 40)) as pilot:
