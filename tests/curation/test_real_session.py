@@ -11,7 +11,7 @@ from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, SUMMARIZE
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality.request_check import encode_outgoing
-from ctxtui.curation.record_summary import summary
+from ctxtui.curation.record_summary import summarize
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
@@ -44,7 +44,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     third = len(context) // 3
     kept = (pinned, *results)
     run = [p for p in range(third, third + 120) if context.items[p].block.kind != HEADER and p not in kept]
-    words = summary(context, run, 1000, lambda block: len(block.body) // 4, "the middle")
+    words = summarize(context, run, 1000, lambda block: len(block.body) // 4, "the middle")
     overlay.stage_all([make(SUMMARIZE, context.targets(run), {"text": words})])
     found = curated(book, counter, chosen, edits=overlay.in_force, prices=prices_for(Settings()))
     assert found.tag.freed > 5_000 and found.tag.moments[-1].once is not None and found.tag.moments[-1].once < 0

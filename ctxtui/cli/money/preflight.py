@@ -149,7 +149,7 @@ def _edits(found: Any, name: str) -> dict[str, Any] | None:
         "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}",
         **members(
             found,
-            "before_tokens=before after_tokens=after target_tokens=target reached when=moment once_usd=once "
+            "before_tokens=before after_tokens=after target_tokens=target reached=is_reached when=moment once_usd=once "
             "per_call_usd=per_call quoted_later=quoted",
         ),
     }

@@ -26,7 +26,7 @@ from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, Pric
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
-from ctxtui.curation.summary_request import needed
+from ctxtui.curation.summary_request import quoted_literals
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.later_calls import recorded_savings
 from ctxtui.services.editing.next_request import Next
@@ -455,7 +455,7 @@ class StagingArea:
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 
         def keep(positions: Sequence[int]) -> Sequence[str]:
-            return needed(known, positions) if known is not None else ()
+            return quoted_literals(known, positions) if known is not None else ()
 
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 

@@ -88,7 +88,7 @@ class SessionActions:
     def subscription(self, one: SessionSummary, on: bool) -> str:
         """Mark it as paid by a subscription, or as paid by use."""
         with self._store() as store:
-            store.subscription(self._kept(store, one), undo=not on)
+            store.set_subscription(self._kept(store, one), undo=not on)
         return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
 
     def delete(self, one: SessionSummary) -> str:

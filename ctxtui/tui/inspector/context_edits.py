@@ -224,7 +224,7 @@ class ContextEdits:
             return "an edit puts this in: R edits it, d takes it back"
         if place.node == MISSING:
             return "this was not recorded: it cannot be edited"
-        if sent is not None and place.node in sent.put_in:
+        if sent is not None and place.node in sent.inserted:
             return "an edit that was taken back put this in: the next request goes without it"
         return "there is no block on this line"
 
