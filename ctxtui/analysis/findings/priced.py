@@ -98,12 +98,15 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
 
 
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
-    """Sort findings by risk, then saving (tokens if no price is known); also returns those that save too little."""
+    """Sort findings: warnings, then by risk, then saving (tokens if no price is known); also returns those that save
+    too little."""
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
     for finding in every:
         saves = finding.saves
-        if saves is None and finding.freed <= 0:
+        if finding.finding.warning:
+            ranked.append(finding)
+        elif saves is None and finding.freed <= 0:
             why = "it frees nothing" if finding.finding.edits else "what its cure saves is not known"
             silent.append(NoFinding(finding.finding.kind, why))
         elif saves is not None and saves <= 0:
@@ -112,7 +115,16 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
             silent.append(NoFinding(finding.finding.kind, "too small to matter"))
         else:
             ranked.append(finding)
-    return sorted(ranked, key=lambda one: (one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind)), silent
+    return sorted(
+        ranked,
+        key=lambda finding: (
+            not finding.finding.warning,
+            finding.risk or 0,
+            -(finding.saves or 0.0),
+            -finding.freed,
+            finding.finding.kind,
+        ),
+    ), silent
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -134,11 +146,13 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits of the context without repeats, the largest savings first.
+        """All edits that save, without repeats, the largest savings first.
 
-        Breakpoints are staged separately: their saving is in no price tag of one request.
+        Breakpoints are staged separately (their saving is in no price tag of one request), and so are redactions.
         """
-        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
+        return tuple(
+            {edit.id: edit for one in self.found if not one.finding.warning for edit in one.finding.edits}.values()
+        )
 
     @property
     def saves(self) -> float | None:

@@ -29,7 +29,11 @@ class Figures(Struct, frozen=True, kw_only=True):
     `rewrites` counts calls that paid again for cached tokens (see `analysis.money.bill`), `cost_usd` is the list
     price: if `unpriced_calls` lack one, or `partial_calls` are not fully reported, it is unknown, but between
     `cost_usd_at_least` and `cost_usd_at_most`. `read_per_write` is tokens read from the cache / tokens written to
-    it, `call_seconds` the duration of the longest call.
+    it, `call_seconds` the duration of the longest call. Only computed if a limit is set: `repeats` is the longest
+    run of
+    the same calls with the same answers, `secrets` the number of blocks with one, `lost_facts` the number of
+    files,
+    decisions and literals lost in compactions.
     """
 
     calls: int = 0
@@ -45,6 +49,9 @@ class Figures(Struct, frozen=True, kw_only=True):
     partial_calls: int = 0
     read_per_write: float | None = None
     call_seconds: float | None = None
+    repeats: int | None = None
+    secrets: int | None = None
+    lost_facts: int | None = None
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -57,6 +64,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     min_read_per_write: float | None = None
     max_seconds: float | None = None
+    max_repeats: int | None = None
+    max_secrets: int | None = None
+    max_lost: int | None = None
 
 
 class LimitVerdict(Struct, frozen=True):
@@ -91,6 +101,9 @@ _FIGURE: Final = {
     "max_cost": "cost_usd",
     "min_read_per_write": "read_per_write",
     "max_seconds": "call_seconds",
+    "max_repeats": "repeats",
+    "max_secrets": "secrets",
+    "max_lost": "lost_facts",
 }
 _WORDS: Final = {
     "max_context": "largest context, tokens",
@@ -100,9 +113,16 @@ _WORDS: Final = {
     "max_cost": "cost, USD",
     "min_read_per_write": "cache read / written",
     "max_seconds": "longest call, seconds",
+    "max_repeats": "the same calls with the same answers in a row",
+    "max_secrets": "blocks with secrets",
+    "max_lost": "facts that compactions lost",
 }
 _NOT_COMPARED: Final = frozenset({"max_seconds"})
 """Limits that are never compared with an earlier recording: the duration of a call does not depend on the agent."""
+
+
+ON_REQUEST: Final = frozenset({"max_repeats", "max_secrets", "max_lost"})
+"""Limits whose figures are computed only if set: they read every block."""
 
 
 def session_figures(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
@@ -172,7 +192,8 @@ def check_baseline(figures: Figures, baseline: Mapping[str, Any], tolerance: flo
     out = []
     for name, key in _FIGURE.items():
         before, now = baseline.get(key), getattr(figures, key)
-        if name in _NOT_COMPARED or not isinstance(before, int | float) or isinstance(before, bool):
+        on_request = name in ON_REQUEST and now is None
+        if on_request or name in _NOT_COMPARED or not isinstance(before, int | float) or isinstance(before, bool):
             continue
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
         passed = _is_within(name, figures, allowed)
