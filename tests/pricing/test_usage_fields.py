@@ -97,11 +97,11 @@ def answered(of: str, report: dict[str, Any], around: dict[str, Any]) -> Respons
         case "openai responses":
             return openai_responses.decode_response({"id": "r", "output": [], "usage": report, **around})
         case "google":
-            return google.answer([{"candidates": [{"finishReason": "STOP"}], "usageMetadata": report, **around}])
+            return google.decode_answer([{"candidates": [{"finishReason": "STOP"}], "usageMetadata": report, **around}])
         case "bedrock converse":
-            return bedrock.answer({"output": {"message": {"content": []}}, "usage": report, **around})
+            return bedrock.decode_answer({"output": {"message": {"content": []}}, "usage": report, **around})
         case "cohere":
-            return cohere.answer({"message": {"content": []}, "usage": report, **around})
+            return cohere.decode_answer({"message": {"content": []}, "usage": report, **around})
     return openai_chat.decode_response({"choices": [], "usage": report, **around})
 
 

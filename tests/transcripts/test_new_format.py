@@ -11,7 +11,7 @@ import pytest
 import ctxtui
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts import formats, registry
-from ctxtui.transcripts.registry import FORMATS, _format, what_is
+from ctxtui.transcripts.registry import FORMATS, _format, describe_file
 from tests.transcripts.reading import as_bytes, law_2, read, survives_cuts, survives_depth, survives_values
 
 PACKAGE = Path(ctxtui.__file__).parent
@@ -105,7 +105,7 @@ def test_another_format_is_a_module_and_a_line(tmp_path: Path, monkeypatch: pyte
     survives_cuts(data, "run.json")
     survives_values(RUN, "run.json")
     survives_depth(data, "run.json")
-    assert what_is(as_bytes({"parrot": 1})) == "a parrot that said nothing"
+    assert describe_file(as_bytes({"parrot": 1})) == "a parrot that said nothing"
 
     (tmp_path / "run.json").write_bytes(data)
     loaded = load(tmp_path / "run.json")

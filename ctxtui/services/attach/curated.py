@@ -24,8 +24,8 @@ from ctxtui.curation.legality.request_check import outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.store.store import Store
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire.registry import DIALECTS
 
 _TREES: Final = 16
@@ -65,8 +65,8 @@ def curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | None = No
 
 
 def _curated(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated:
-    said = value(body)
-    dialect = dialect_of(Exchange(body, url=url), said) if isinstance(said, dict) else ""
+    said = parse_body(body)
+    dialect = detect_dialect(Exchange(body, url=url), said) if isinstance(said, dict) else ""
     if dialect not in DIALECTS:
         return Curated(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
     request = DIALECTS[dialect].decode_request(body, None)

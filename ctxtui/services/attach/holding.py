@@ -22,9 +22,9 @@ from ctxtui.services.attach.desk.request_desk import Foretold, PreparedRequest, 
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, about_tokens, rules_of
 from ctxtui.services.attach.own_answer import SPOKEN, error_event, own_answer, own_refusal, ping_of
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.transcripts.kit.fields import as_dict, as_str
+from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
@@ -72,7 +72,7 @@ class HeldRequest:
 
     def json(self, now: float) -> dict[str, Json]:
         """As it is told."""
-        told = {"id": self.x, "session": self.session, "thread": self.thread, "model": word(self.body.get("model"))}
+        told = {"id": self.x, "session": self.session, "thread": self.thread, "model": as_str(self.body.get("model"))}
         left = max(0.0, round(self.until - now, 1))
         found = self.foretold
         return {
@@ -118,14 +118,14 @@ class HoldGate:
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Hold it where a rule or the user says so, until somebody decides or its client would give up."""
-        body = value(waiting.body)
+        body = parse_body(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
-        dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
+        dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
         # What Ollama is asked has the shape of another API, and answers that have not.
         dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
-        if not dialect or side_call(exchange.path, body):
+        if not dialect or classify_side_call(exchange.path, body):
             return await self.edits.decide(waiting)
-        sender = sender_of(waiting.head.last)
+        sender = identify_sender(waiting.head.last)
         session = sender.session or self.edits.session_for(waiting)
         thread = sender.thread or MAIN
         prepared = await self._prepared(session, thread, waiting)
@@ -135,13 +135,13 @@ class HoldGate:
             return _with(await self.edits.decide(waiting), _told(prepared))
         self.next.discard(session)
         now, patience = self.clock(), _patience(waiting.head)
-        streams = waiting.alive is not None and obj(body).get("stream") is True and bool(ping_of(dialect))
+        streams = waiting.alive is not None and as_dict(body).get("stream") is True and bool(ping_of(dialect))
         one = HeldRequest(
             x=waiting.x,
             session=session,
             thread=thread,
             dialect=dialect,
-            body=obj(body),
+            body=as_dict(body),
             size=len(waiting.body),
             why=why,
             since=now,

@@ -10,8 +10,8 @@ from ctxtui.offline.anthropic.messages_api import events as message_events
 from ctxtui.offline.exchange import compact, named_event, named_events
 from ctxtui.offline.openai.chat_api import chunks
 from ctxtui.offline.openai.responses_api import events as response_events
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.http_exchange.pair import value
+from ctxtui.transcripts.kit.fields import as_dict, as_str
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 
 SPOKEN: Final = (ANTHROPIC, CHAT, RESPONSES)
@@ -60,9 +60,9 @@ def ping_of(dialect: str) -> bytes:
 
 def error_event(dialect: str, status: int, body: bytes) -> bytes:
     """An answer that is no stream (its status and body) as the event that tells an error in a stream of this API."""
-    told = obj(value(body))
-    error = obj(told.get("error"))
-    words = word(error.get("message")) or word(told.get("message")) or f"the provider answered {status}"
+    told = as_dict(parse_body(body))
+    error = as_dict(told.get("error"))
+    words = as_str(error.get("message")) or as_str(told.get("message")) or f"the provider answered {status}"
     if dialect == ANTHROPIC:
         known = (
             told if told.get("type") == "error" else {"type": "error", "error": {"type": "api_error", "message": words}}
@@ -119,7 +119,7 @@ def _completion(asked: dict[str, Json], text: str, tokens: tuple[int, int], at: 
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
     }
-    told = obj(asked.get("stream_options")).get("include_usage") is True
+    told = as_dict(asked.get("stream_options")).get("include_usage") is True
     return completion, list(chunks(completion, told))
 
 

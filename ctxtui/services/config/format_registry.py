@@ -30,7 +30,7 @@ def format_called(name: str) -> Format | None:
 
 def what_is(head: bytes, name: str = "") -> str:
     """What a file that gave no context is."""
-    return registry.what_is(head, name, third_party)
+    return registry.describe_file(head, name, third_party)
 
 
 def third_party() -> tuple[Format, ...]:

@@ -27,8 +27,8 @@ from ctxtui.services.recordings.open import content
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
-from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
+from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, SentBlock, TranslatedOrder
+from ctxtui.transcripts.targets import TARGETS, find_target, load_translation
 from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
@@ -69,7 +69,7 @@ class Ready:
     @property
     def resumed(self) -> str:
         """The form that the tool which recorded it resumes; "" where there is none."""
-        target = target_of(self.session.about.source)
+        target = find_target(self.session.about.source)
         return target.name if target is not None else ""
 
 
@@ -123,7 +123,7 @@ def translated(ready: Ready, form: str) -> Written:
     answer: what a person said after it is not part of it. Raises `Refused` where the edits cannot be applied."""
     if ready.applied.refused:
         raise RequestRefused(ready.applied.refused, way_out="revert the edit")
-    target, about = translation_of(form), ready.session.about
+    target, about = load_translation(form), ready.session.about
     end = answered(ready.session.tree, ready.context.nodes)
     items = [
         one.item for one in ready.applied.items if end is None or one.node < 0 or ready.context.position(one.node) < end
@@ -204,7 +204,7 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
     if list(ready.context.nodes) != nodes[: len(ready.context)]:
         nodes, end = list(ready.context.nodes), answered(tree, ready.context.nodes)
     kept = [
-        KeptBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
+        SentBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
     ]
     size, behind = _size(ready)
     return target.write(

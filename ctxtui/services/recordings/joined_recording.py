@@ -17,7 +17,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.databases.address import parted
 from ctxtui.services.recordings.discover import find, id_of, own_transcripts
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
-from ctxtui.transcripts.joined import SessionJoin, news_between
+from ctxtui.transcripts.joined import SessionJoin, events_between
 
 Begun = tuple[Loaded, Iterator[RecordingNews]]
 """An open recording and its first reading."""
@@ -175,7 +175,7 @@ class JoinedRecording(Loaded):
         if self._own is not None:
             self._join.own = self._own.session
         before, self._told = self._told, self._join.joined()
-        events = None if anew else news_between(before, self._told)
+        events = None if anew else events_between(before, self._told)
         return RecordingNews([], self._join.joined()) if events is None else RecordingNews(events)
 
 

@@ -57,7 +57,7 @@ _DIALECT_KINDS: Final = {
 
 
 class TurnPart(NamedTuple):
-    """One block of a turn: `what` is its dialect-independent class, `value` its own JSON."""
+    """One block of a turn: `category` is its dialect-independent class, `value` its own JSON."""
 
     category: str
     kind: str

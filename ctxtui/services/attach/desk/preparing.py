@@ -38,7 +38,7 @@ from ctxtui.services.editing.waiting_edits import due, released
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
-from ctxtui.transcripts.kit.http_exchange.exchanges import with_held
+from ctxtui.transcripts.kit.http_exchange.exchanges import with_server_items
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 
 _SESSIONS: Final = 4
@@ -103,7 +103,7 @@ class Preparer:
             if before is None:
                 return PreparedRequest(why="it goes on from what the provider keeps, which is not on record")
             held = kept.session.tree.items(before.response_head)
-            decoded = with_held(decoded, [item for item in held if item.place.section == "messages"])
+            decoded = with_server_items(decoded, [item for item in held if item.place.section == "messages"])
         one = _Leaving(asked, decoded, kept.session.tree.extend(ROOT, decoded.items))
         calls = kept.session.thread_calls(asked.thread)
         if not calls or calls[-1].usage is None:

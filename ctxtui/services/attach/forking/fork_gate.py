@@ -9,8 +9,8 @@ from ctxtui.attach.gate import Gate, RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers
-from ctxtui.transcripts.kit.http_exchange.decode import dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 
 
 class ForkGate(Struct):
@@ -34,12 +34,12 @@ class ForkGate(Struct):
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """The recorded answer; else what `live` says."""
-        sender = sender_of(waiting.head.last)
-        thread, body = sender.thread or MAIN, value(waiting.body)
+        sender = identify_sender(waiting.head.last)
+        thread, body = sender.thread or MAIN, parse_body(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
-        if not isinstance(body, dict) or not dialect_of(exchange, body) or thread in self._gone:
+        if not isinstance(body, dict) or not detect_dialect(exchange, body) or thread in self._gone:
             return await self.live.decide(waiting)
-        aside = bool(side_call(exchange.path, body))
+        aside = bool(classify_side_call(exchange.path, body))
         found = self.answers.answer(waiting.url, waiting.body)
         if found is not None:
             self.played += 1

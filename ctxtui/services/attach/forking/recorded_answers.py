@@ -19,11 +19,11 @@ from ctxtui.offline.playback import Said, said
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.formats.attached import NAME
 from ctxtui.transcripts.kit.conversations import CLIENT_TEXT
-from ctxtui.transcripts.kit.fields import at, count, listed, obj, word
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, get_path
 from ctxtui.transcripts.kit.http_exchange.decode import decode
-from ctxtui.transcripts.kit.http_exchange.line_kinds import BodiesByReference, bytes_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
-from ctxtui.transcripts.kit.http_exchange.sockets import SocketTalk, warm_up
+from ctxtui.transcripts.kit.http_exchange.line_kinds import BodiesByReference, decode_bytes
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
+from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.wire.translate.turns import RESULT, SYSTEM
 
 _UNSTEADY: Final = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F][0-9a-fA-F.:-]*")
@@ -144,14 +144,14 @@ def _exchanges(path: Path) -> list[AnsweredExchange]:
     found: list[AnsweredExchange] = []
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
-            told = obj(value(line))
-            name = word(told.get("x"))
+            told = as_dict(parse_body(line))
+            name = as_str(told.get("x"))
             one = open_.get(name)
             if "asked" in told:
-                asked = obj(told["asked"])
-                body = bodies.body(name, obj(asked.get("body")))
+                asked = as_dict(told["asked"])
+                body = bodies.body(name, as_dict(asked.get("body")))
                 if body is not None:
-                    open_[name] = _Answered(Exchange(body, url=word(asked.get("url")), line=number))
+                    open_[name] = _Answered(Exchange(body, url=as_str(asked.get("url")), line=number))
             elif isinstance(one, _Socket):
                 found += one.take(told, number)
             elif one is not None:
@@ -160,7 +160,7 @@ def _exchanges(path: Path) -> list[AnsweredExchange]:
                     open_[name] = _Socket(one.exchange.url)
                 elif "ended" in told:
                     del open_[name]
-                    if one.whole and not word(told.get("error")):
+                    if one.whole and not as_str(told.get("error")):
                         found.append(AnsweredExchange(exchange=one.exchange, raw=one.raw, begun=one.exchange.line))
     return sorted(found, key=lambda one: one.begun)
 
@@ -187,12 +187,12 @@ class _Answered:
     def take(self, told: dict[str, Json]) -> None:
         """A line of it."""
         if "answered" in told:
-            answered = obj(told["answered"])
-            self._status = count(answered.get("status"))
-            pairs = [listed(one) for one in listed(answered.get("headers"))]
-            self._fields = [(word(one[0]), word(one[1])) for one in pairs if len(one) == 2]
+            answered = as_dict(told["answered"])
+            self._status = as_count(answered.get("status"))
+            pairs = [as_list(one) for one in as_list(answered.get("headers"))]
+            self._fields = [(as_str(one[0]), as_str(one[1])) for one in pairs if len(one) == 2]
         elif "data" in told:
-            self._pieces.append(bytes_of({"base64" if told.get("base64") else "text": told["data"]}))
+            self._pieces.append(decode_bytes({"base64" if told.get("base64") else "text": told["data"]}))
 
     @property
     def switched(self) -> bool:
@@ -214,7 +214,7 @@ class _Socket:
     """A WebSocket, and the answers that came over it."""
 
     def __init__(self, url: str) -> None:
-        self._talk = SocketTalk(url)
+        self._talk = SocketExchanges(url)
         self._begun = 0
 
     def take(self, told: dict[str, Json], number: int) -> Iterator[AnsweredExchange]:
@@ -222,16 +222,16 @@ class _Socket:
         if "frame" not in told:
             return
         asks = told.get("by") == "client"
-        done = self._talk.frame(word(told["frame"]), asks, None)
+        done = self._talk.frame(as_str(told["frame"]), asks, None)
         begun, self._begun = self._begun, number if asks else self._begun
-        if done is None or warm_up(done):
+        if done is None or warm_up_id(done):
             # A warm-up is asked live: it costs nothing.
             return
-        events = [obj(value(line[6:])) for line in done.response.splitlines() if line.startswith(b"data: ")]
+        events = [as_dict(parse_body(line[6:])) for line in done.response.splitlines() if line.startswith(b"data: ")]
         last = events[-1] if events else {}
-        if word(last.get("type")) == "response.completed":
+        if as_str(last.get("type")) == "response.completed":
             raw = _raw([("content-type", "text/event-stream")], done.response)
-            yield AnsweredExchange(exchange=done, raw=raw, begun=begun, id=word(at(last, "response", "id")))
+            yield AnsweredExchange(exchange=done, raw=raw, begun=begun, id=as_str(get_path(last, "response", "id")))
 
 
 def _raw(fields: Sequence[tuple[str, str]], body: bytes) -> bytes:
