@@ -138,7 +138,7 @@ class Forks:
         keys = list(self._selector.get_map().values())
         self._selector.close()
         for key in keys:
-            os.close(key.fd) if isinstance(key.fileobj, int) else key.fileobj.note_unmatched()  # type: ignore[union-attr]
+            os.close(key.fd) if isinstance(key.fileobj, int) else key.fileobj.close()  # type: ignore[union-attr]
         os.setsid()
 
 

@@ -192,9 +192,9 @@ def _head_of(context: Context, at: int) -> int:
 def _take_call(context: Context, at: int, held: frozenset[int], found: Facts) -> bool:
     """Add what a call did; whether it failed."""
     item = context.items[at].block
-    asked = context.said.calls.get(item.digest)
+    asked = context.derived.calls.get(item.digest)
     if asked is None:
-        asked = context.said.calls[item.digest] = _asked(context.reading(at))
+        asked = context.derived.calls[item.digest] = _asked(context.reading(at))
     answer = next(iter(context.partners.get(at, ())), -1)
     if answer >= 0 and context.items[answer].block.kind == HEADER:
         answer += 1
@@ -283,10 +283,10 @@ def _list(todos: dict[str, str], told: tuple[tuple[str, str, bool], ...], result
 def outcomes(context: Context, at: int) -> tuple[list[str], list[str]]:
     """Lines about tests and errors in the result at a position; looked for once."""
     digest = context.items[at].block.digest
-    known = context.said.outcomes.get(digest)
+    known = context.derived.outcomes.get(digest)
     if known is None:
         text = context.reading(at).text
-        known = context.said.outcomes[digest] = told_of_tests(text[-20_000:]), told_of_errors(text[:200_000])
+        known = context.derived.outcomes[digest] = told_of_tests(text[-20_000:]), told_of_errors(text[:200_000])
     return known
 
 

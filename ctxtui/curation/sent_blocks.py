@@ -27,7 +27,7 @@ class _Place(NamedTuple):
 
 def _goes_along(applied: Applied, place: _Place) -> bool:
     change = applied.changes.get(place.position)
-    return place.own and change is not None and change.repaired
+    return place.own and change is not None and change.is_repair
 
 
 class SentBlocks:
@@ -111,7 +111,7 @@ class SentBlocks:
             while inserts and inserts[0].position == at:
                 yield from ((_Place(at, False), item.block.digest) for item in inserts.pop(0).items)
             change = applied.changes.get(at)
-            if at == self._end or (change is not None and change.after is None and not (change.repaired or dropped)):
+            if at == self._end or (change is not None and change.after is None and not (change.is_repair or dropped)):
                 continue
             after = change.after if change is not None else None
             yield _Place(at, True), (after or self._context.items[at].block).digest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.marker_trials import taught
+from ctxtui.analysis.cache.marker_trials import learnt_prompts
 from ctxtui.analysis.content.agreement import next_step
 from ctxtui.analysis.content.block_lifetimes import Stays
 from ctxtui.analysis.content.dead_results import dead_weight
@@ -17,10 +17,10 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.services.chat.offline_provider import playback_of
+from ctxtui.services.chat.offline_provider import build_playback
 from ctxtui.services.chat.resending import recorded_step
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from tests.analysis.sessions import book
 
 USER, ASSISTANT = Place("messages", "user"), Place("messages", "assistant")
@@ -41,7 +41,7 @@ def test_the_answer_is_what_was_said(left: list[Item]) -> None:
     stays = Stays(session.tree)
     stays.advance([call])
     assert [session.tree[node].block for node in stays.answers()] == [one.block for one in SAID]
-    said = playback_of(session)._answers
+    said = build_playback(session)._answers
     assert [[part.mask_text for part in one.parts] for one in said] == [["four", "five"]]
 
 
@@ -85,7 +85,7 @@ def test_what_an_answer_quotes_is_quoted_whatever_left(left: list[Item]) -> None
 def test_a_cache_holds_no_answer_to_another_context_than_the_one_that_left(left: list[Item], held: bool) -> None:
     session, call = edited(left)
     made = book(session, model_table())
-    asked = taught(made, cached_by(made)).prompt(
+    asked = learnt_prompts(made, cache_rules_by_call(made)).prompt(
         replace(call, model="claude-opus-4-5-20251101"), 100, "", answered=True
     )
     assert (asked.answer is not None) == held

@@ -14,7 +14,7 @@ from ctxtui.analysis.money.totals import main_thread
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here, prices_for
+from ctxtui.services.counting.pricing import local_pricer, prices_for
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.open import load
@@ -93,7 +93,7 @@ def said_by_the_header(path: Path, totals: dict[str, object], home: str) -> None
     settings = Settings()
     session = load(path).session
     book = book_for(session, Counter(), settings)
-    study = Study(session, book, Counter(), price_here(prices_for(settings)))
+    study = Study(session, book, Counter(), local_pricer(prices_for(settings)))
     known = study.thread(main_thread(session))
     while study.work():
         pass

@@ -18,11 +18,11 @@ from ctxtui.core.edit_log import Stamp, edits_in_force, undo_last
 from ctxtui.core.errors import Malformed
 from ctxtui.curation.apply.applied import Insertion
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.block_text import with_words, words_of
+from ctxtui.curation.apply.block_text import block_text, with_text
 from ctxtui.curation.apply.insertion import INSERTIONS
 from ctxtui.curation.apply.rewrite import REWRITERS
 from ctxtui.curation.context import Context
-from ctxtui.curation.edits_from_selection import edits
+from ctxtui.curation.edits_from_selection import make_edits
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.transcript import edit_log
 from tests.curation import shaped
@@ -91,7 +91,7 @@ def test_any_edit_of_a_kind_does_what_its_row_says_and_undone_it_is_nothing(name
 
 
 def _shouted(block_: Block, given: Any) -> Block:
-    return with_words(block_, words_of(block_).upper())
+    return with_text(block_, block_text(block_).upper())
 
 
 def _signed(context: Context, edit: Edit, here: Any) -> list[Insertion]:
@@ -108,7 +108,7 @@ def test_another_kind_is_a_row_and_what_it_does(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(REWRITERS, "shout", _shouted)
     monkeypatch.setitem(INSERTIONS, "shout", _signed)
 
-    [edit] = edits(context, "shout", [1], lambda name, data: None)
+    [edit] = make_edits(context, "shout", [1], lambda name, data: None)
     assert edit_json.from_json(value).kind == edit.kind == "shout"
     applied = apply(context, [edit])
     said = [item.block for item in applied.sent if item.block.kind != HEADER]

@@ -18,7 +18,7 @@ PACKAGE = Path(ctxtui.__file__).parent
 
 PARROT = '''"""A made-up agent's runs: one object with what was said."""
 
-from ctxtui.transcripts.kit.tasks import first_task, tasks_of
+from ctxtui.transcripts.kit.tasks import first_task, tasks_reader
 from ctxtui.transcripts.kit.readers import json_reader
 
 
@@ -26,7 +26,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if "parrot" in first_task(head) else 0.0
 
 
-reader = json_reader(tasks_of("parrot"))
+reader = json_reader(tasks_reader("parrot"))
 '''
 
 RUN = {

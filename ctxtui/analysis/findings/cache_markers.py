@@ -11,9 +11,9 @@ from ctxtui.cache.marker_placement import STRATEGIES
 
 KIND = "cache markers"
 UNASKED = "moving-tail"
-"""The strategy for a client that sets no markers."""
+"""Strategy for a client that sets no markers."""
 WORTH = 0.02
-"""The share of the input's cost that other markers must save to be named."""
+"""Minimum share of the input's cost that other markers must save."""
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied
-from ctxtui.curation.apply.standing_markers import standing_markers
+from ctxtui.curation.apply.standing_markers import markers_under_edits
 
 LIVES: Final = ("5m", "1h")
 """The client's own markers, but with this lifetime for all of them."""
@@ -77,7 +77,7 @@ def marks_of(
         marks = _inferred(here, tree, rules)
     else:
         had = {(mark.item, RAW): mark.life for mark in own.valid if not mark.ends}
-        fixed = standing_markers(here.applied, had)
+        fixed = markers_under_edits(here.applied, had)
         marks = [(here.path.standing(here.applied, edge), life, 0) for edge, life in fixed.items()]
         for mark in own.valid:
             node = here.head if mark.ends == 1 else message_before(tree, here.head)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.forecast import Forecaster
@@ -38,7 +38,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy import after_all
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.dependence import Literals, quotes
+from ctxtui.curation.price.dependence import Literals, find_quotes
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.pricing.price import Cost, known_usd
 from ctxtui.tokens import weights
@@ -184,7 +184,7 @@ class Bench:
     @cached_property
     def misses(self) -> int:
         """How many misses the recording has."""
-        return len(misses_of(self.book, self.rules).found)
+        return len(session_misses(self.book, self.rules).misses)
 
     def prompts(self) -> CachePrompts:
         """Where markers and what prefix keys begin with are read from."""
@@ -248,7 +248,7 @@ class VariantPass:
     def _thread(self, call: Call, before: _Thread | None, context: Context, made: bool) -> _Thread:
         model = call.model or self._book.session.model
         rules = rules_for(context.dialect, self._book.card(model))
-        path = EditedPath(self._tree, rules, made, self._book.told_as)
+        path = EditedPath(self._tree, rules, made, self._book.copy_report)
         if before is not None:
             path.log, path.refused = before.path.log, before.path.refused
         found = self._threads[call.thread] = _Thread(path)
@@ -269,7 +269,7 @@ class VariantPass:
         assert shared.context is not None and shared.literals is not None
         context, literals = shared.context, shared.literals
         rules = rules_for(context.dialect, self._book.card(model))
-        tokens = model, sizes.asked
+        tokens = model, sizes.person_position
 
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
@@ -279,24 +279,26 @@ class VariantPass:
             if earlier is not None and known != tokens:
                 # Of a new turn's context only what is freed comes to other tokens.
                 freed = earlier.freed if known is not None and known[0] == model else None
-                less = sizes.stripped(known[1], applied.changes) if known is not None and freed is not None else 0
+                less = (
+                    sizes.stripped_tokens(known[1], applied.changes) if known is not None and freed is not None else 0
+                )
                 earlier = replace(earlier, freed=freed - less if freed is not None else None)
             situation = PolicyContext(
                 context=context,
                 log=log,
-                tokens=sizes.at,
-                count=sizes.of,
+                tokens=sizes.tokens_at,
+                count=sizes.block_tokens,
                 usable=usable,
                 rules=rules,
                 literals=literals,
                 cold=step.cold,
                 hidden=hidden,
                 known=applied,
-                raw=sizes.whole,
+                raw=sizes.total,
                 earlier=earlier,
             )
             after = after_all(self.variant.steps, situation)
-            thread.earlier = tokens, after.so_far()
+            thread.earlier = tokens, after.computed_so_far()
             return after.log, after.applied
 
         return propose
@@ -333,7 +335,7 @@ class VariantPass:
     def _less(self, step: RecordedStep, model: str, here: SentRequestHere, total: int) -> tuple[int, int, int]:
         """The tokens that the request has less than the recorded one in what that read, wrote and sent."""
         call, nodes = step.call, here.applied.context.nodes
-        if self.variant.model or not here.applied.touched:
+        if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
         found = []
         for depth in self._bench.part_ends(call):
@@ -346,7 +348,7 @@ class VariantPass:
     def _answer(self, call: Call, model: str) -> int | None:
         """Tokens of what is recorded of an answer without a report; None where nothing is."""
         nodes = answer_path(self._tree, call)
-        return sum(self._book.own(model, node) for node in nodes) if nodes else None
+        return sum(self._book.block_tokens(model, node) for node in nodes) if nodes else None
 
     def _counted(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""
@@ -355,7 +357,7 @@ class VariantPass:
         start = tree[head].turn_start
         if start != ROOT and book.card(model).strips_thinking:
             before = tree[start].parent
-            sums -= book.sum_of(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
+            sums -= book.category_tokens(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
         return sums
 
     def _gone(self, step: RecordedStep, model: str, here: SentRequestHere) -> int:
@@ -378,7 +380,7 @@ class VariantPass:
         if step.at is None or not rules.is_known:
             return None
         tokens = self._lengths(step, call, here, hidden, total)
-        seed = self._prompts.seed(call)
+        seed = self._prompts.salt(call)
         start = step.at
 
         def held(life: float = 0.0) -> int:
@@ -405,7 +407,11 @@ class VariantPass:
         outcome = self._simulator.predict(made, at, why=False)
         self._simulator.record(outcome if at == step.at else self._simulator.predict(made, step.at, why=False))
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
-        floor = step.floors.warm if outcome.read or not self._expired(step, rules) else step.floors.cold
+        floor = (
+            step.floors.unexpired_prefix
+            if outcome.read or not self._expired(step, rules)
+            else step.floors.shared_prefix
+        )
         return outcome.with_min_read(min(floor, tokens(here.path.shared)) if floor else 0)
 
     def _lengths(self, step: RecordedStep, call: Call, here: SentRequestHere, hidden: int, total: int) -> SentLengths:
@@ -482,7 +488,7 @@ def _later_quotes(known: Literals, applied: Applied, since: Mapping[int, int]) -
         return 0
     known.advance()
     found = set()
-    for quote in quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
+    for quote in find_quotes(known, applied, most=len(applied.changes) * _EACH_QUOTED):
         if quote.position not in found and any(by >= since.get(quote.position, 0) for by in quote.by):
             found.add(quote.position)
     return sum(applied.changes[position].before.kind != HEADER for position in found)

@@ -272,7 +272,7 @@ class Shortfalls:
             answered=[n for n in answered if n in held and self._counts(n)],
             old=lambda: self._old(call, gone, shared, before),
             thought=book.read_sums(call.model, call.sent_head, gone)[_THINKING],
-            size=lambda node: book.own(call.model, node),
+            size=lambda node: book.block_tokens(call.model, node),
             left=self.notice(call),
             spare=max(doubt, _SPARE * reported_input(call)),
             prefix_stays=again,
@@ -299,11 +299,11 @@ class Shortfalls:
         book, model = self._book, call.model
         total = sum(book.sums(model, node))
         if start != ROOT:
-            total -= book.sum_of(model, node if node < start else self._tree[start].parent, _THINKING)
+            total -= book.category_tokens(model, node if node < start else self._tree[start].parent, _THINKING)
         if gone:
             sums = gone.before.get((book.version, model))
             if sums is None:
-                sizes = (book.own(model, n) - one.left for n, one in gone.of.items())
+                sizes = (book.block_tokens(model, n) - one.left for n, one in gone.of.items())
                 sums = gone.before[book.version, model] = [0, *accumulate(sizes)]
             total -= sums[bisect_right(gone.nodes, node)]
         return total

@@ -20,10 +20,10 @@ from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context, skeleton_of
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, outgoing
+from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, encode_outgoing
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.services.editing.session_end import answered, is_answer, session_end
-from ctxtui.services.recordings.open import content
+from ctxtui.services.recordings.open import read_content
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
@@ -33,7 +33,7 @@ from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
 OWN: Final = "ctxtui"
-BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat")
+BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 RESUMED: Final = tuple(TARGETS)
 FORMS: Final = (*BODIES, OWN, *RESUMED)
 """What a curated context can be written as: a request body, ctxtui's own format, a file that a tool resumes."""
@@ -166,7 +166,7 @@ def body(ready: Ready, form: str = "") -> Outgoing:
     dialect = (form or ready.form).replace("-", "_")
     takes = ready.takes._replace(prefill=ready.takes.prefill or ready.after)
     spelled = skeleton_of(ready.session.tree, call, ready.context.head)
-    return outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
+    return encode_outgoing(ready.applied, spelled, dialect=dialect, model=model, takes=takes)
 
 
 def own(ready: Ready) -> bytes:
@@ -209,7 +209,7 @@ def to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
     size, behind = _size(ready)
     return target.write(
         ResumeOrder(
-            source=content(source),
+            source=read_content(source),
             path=[Item(tree[node].block, tree[node].place) for node in nodes],
             sent=kept,
             ids=_ids(),

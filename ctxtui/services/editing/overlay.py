@@ -32,7 +32,7 @@ from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.recordings.identity import source_info, stored_name
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.store import Store
@@ -362,7 +362,7 @@ class SessionEdits:
         if loaded.path is None:
             self._id = store.resolve(loaded.name)
         else:
-            price = price_of(prices_for(self._settings))
+            price = make_call_pricer(prices_for(self._settings))
             self._id = store.import_session(loaded.session, source_info(loaded), price=price)
         return self._id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from ctxtui.analysis.cache.marker_trials import Placing
+from ctxtui.analysis.cache.marker_trials import MarkerTrials
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers, on_record
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
@@ -28,7 +28,7 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     return rates
 
 
-def in_the_lab(account: Account, found: Sequence[Placing]) -> list[Placing]:
+def in_the_lab(account: Account, found: Sequence[MarkerTrials]) -> list[MarkerTrials]:
     """`found`, what its markers cost and what others would, by going through the recording with each of them in one
     simulated cache. The least of all keeps its distance from the best strategy. Where no price is known, as it was."""
     names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
@@ -48,7 +48,7 @@ def under_markers(account: Account, names: Sequence[str]) -> UnderMarkers:
     return UnderMarkers(own, dict(zip(names, others, strict=True)))
 
 
-def _tried(one: Placing, under: UnderMarkers) -> Placing:
+def _tried(one: MarkerTrials, under: UnderMarkers) -> MarkerTrials:
     made = []
     for tried in one.tried if not one.relative else ():
         cache = spelled(tried.name)

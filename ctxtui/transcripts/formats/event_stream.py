@@ -12,10 +12,10 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import as_dict, as_str, get_path
-from ctxtui.transcripts.kit.http_exchange.decode import COHERE, GOOGLE, decode_stream
+from ctxtui.transcripts.kit.http_exchange.decode import COHERE, decode_stream
 from ctxtui.transcripts.kit.readers import whole_reader
 from ctxtui.wire import sse
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
 

@@ -19,6 +19,7 @@ from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
+from ctxtui.wire.usage import google_usage
 
 NAME: Final = "qwen code"
 _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
@@ -78,7 +79,7 @@ class _Qwen:
             case "custom_title":
                 self._about = replace(self._about, title=as_str(payload.get("customTitle")))
             case "chat_compression":
-                history = google.request_items({"contents": payload.get("compressedHistory")})
+                history = google.contents_items(payload.get("compressedHistory"))
                 talk.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
             case "ui_telemetry" if as_str(event.get("event.name")).endswith("api_error"):
                 words = as_str(event.get("error_message")) or as_str(event.get("error"))
@@ -102,7 +103,7 @@ def _call(value: dict[str, Json], found: RawRecord) -> Call:
 
 def usage(report: Json) -> Usage | None:
     """Convert the usage of one answer, in Google's form; with other providers the candidates include the thoughts."""
-    told, held = google.parse_usage(report), as_dict(report)
+    told, held = google_usage(report), as_dict(report)
     if told is None or not (told.input or told.output):
         return None
     whole = as_count(held.get("totalTokenCount")) - told.input

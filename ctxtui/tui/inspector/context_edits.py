@@ -28,7 +28,7 @@ from ctxtui.views.transcript.cursor_place import CursorPlace
 from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.curation.context import Context
     from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
@@ -69,7 +69,7 @@ class ContextEdits:
         study, loaded = self._state.study, self._state.loaded
         if study is None or loaded is None:
             return
-        desk = self._state.source.desk(study, loaded)
+        desk = self._state.source.staging(study, loaded)
         try:
             for thread in list(study.session.threads):
                 desk.overlay(thread)
@@ -239,11 +239,11 @@ class ContextEdits:
             return None
         staging = desk.staging(scene, frozenset(state.marks))
         pane = desk.pane(staging, None, state.feed.want, live=state.live)
-        if desk.study.waits:
+        if desk.study.has_pending:
             state.feed.work()
         return pane.staging, pane
 
-    def coming_of(self, scene: Scene) -> Coming | None:
+    def coming_of(self, scene: Scene) -> NextCallForecast | None:
         """The next call, where it is to be shown: while the context has edits, at the end of a live session, while what
         the last call left is still cached, or when it was asked for."""
         state, desk = self._state, self.desk

@@ -65,7 +65,7 @@ class Reasons:
 
             def size(node: int) -> int:
                 # Calls and results: only thinking is taken out in other ways.
-                return running.own(node) if gone.get(node) is None else 0
+                return running.block_tokens(node) if gone.get(node) is None else 0
 
             self._asked = key, self.groups.of(path, size)
         return self._asked[1]

@@ -65,7 +65,7 @@ def test_the_best_clearing_saves_what_a_replay_of_every_clearing_saves_at_most(
     best = 0.0
     for index in range(1, len(calls)):
         results = [n for n, _ in sent[index] if tree[n].block.kind == "tool_result"]
-        old = [n for n in results[:-KEPT] if costs.running.own(n) >= LEAST]
+        old = [n for n in results[:-KEPT] if costs.running.block_tokens(n) >= LEAST]
         for depth in range(len(old)):
             gone = set(old[depth:])
             after = [[(f"cleared {n}", PLACEHOLDER) if n in gone else (n, t) for n, t in one] for one in sent[index:]]

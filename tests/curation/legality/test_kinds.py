@@ -17,9 +17,9 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality import images
 from ctxtui.curation.legality import violation as rule
 from ctxtui.curation.legality.legality import check
-from ctxtui.curation.legality.provider_errors import told
-from ctxtui.curation.legality.repair import Mended, faults, repair
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.provider_errors import from_error_text
+from ctxtui.curation.legality.repair import Repair, find_faults, repair
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from tests.curation.conversations import context_of
@@ -77,17 +77,17 @@ BODIES = {"anthropic": CLAUDE, "openai_chat": CHAT, "openai_responses": RESPONSE
 STRUCTURE = {"model", "type", "role", "name", "id", "tool_use_id", "tool_call_id", "call_id"}
 
 
-def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Mended, Body, list[str]]:
+def mended(body: Body, dialect: str = "anthropic", error: str = "") -> tuple[Repair, Body, list[str]]:
     """What repair finds and does, the body that leaves then, and what a validator written apart says of it."""
     context, request = context_of(body, dialect)
     card = model_table().card(body["model"])
     rules = rules_for(dialect, card)
-    fault = told(context, error) if error else None
-    found = repair(context, rules, takes=card.request_limits, told=[fault] if fault else [])
+    fault = from_error_text(context, error) if error else None
+    found = repair(context, rules, takes=card.request_limits, reported=[fault] if fault else [])
     applied = apply(context, found.edits, rules)
-    out = outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
+    out = encode_outgoing(applied, request.skeleton, dialect=dialect, model=body["model"], takes=card.request_limits)
     value = canonical.loads(out.body)
-    assert not found.left and not out.violations and not faults(applied, takes=card.request_limits)
+    assert not found.left and not out.violations and not find_faults(applied, takes=card.request_limits)
     return found, value, [refusal.message for refusal in STRICT[dialect](value)]
 
 
@@ -265,7 +265,7 @@ def test_pages_that_are_not_stated_refuse_nothing() -> None:
 
 
 def test_documents_have_a_most_of_pages() -> None:
-    def many(*pages: int) -> tuple[Mended, Json, list[str]]:
+    def many(*pages: int) -> tuple[Repair, Json, list[str]]:
         return mended(claude(result(text("see"), *(paper(pdf(count)) for count in pages))))
 
     assert many(20, 80)[0].edits == ()
@@ -348,7 +348,7 @@ def test_sealed_content_with_half_a_pair_goes() -> None:
     ],
 )
 def test_an_error_text_names_its_rule(error: str, wanted: str) -> None:
-    fault = told(context_of(CLAUDE, "anthropic")[0], error)
+    fault = from_error_text(context_of(CLAUDE, "anthropic")[0], error)
     assert fault is not None and fault.violation.rule == wanted
 
 

@@ -21,11 +21,11 @@ from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import BREAKPOINT, DROP, PIN, SUMMARIZE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.curation.apply.applied import RAW, Applied, Edge, leaving
+from ctxtui.curation.apply.applied import RAW, Applied, Position, sent_items
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.standing_markers import standing_markers
+from ctxtui.curation.apply.standing_markers import markers_under_edits
 from ctxtui.curation.context import THINKING
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.edited_prompt import edited_prompt
 from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, PriceQuestion, PriceTag, price_tag
@@ -119,14 +119,16 @@ class Scene:
         tokens = lengths(self.context.tree, head, self.rules.strips)
         return build_prompt(self.prefixes, self.rules, self.seed, head, tokens, marks)
 
-    def exact(self, applied: Applied, tree: Tree | None = None, had: dict[Edge, float] | None = None) -> CachedPrompt:
+    def exact(
+        self, applied: Applied, tree: Tree | None = None, had: dict[Position, float] | None = None
+    ) -> CachedPrompt:
         """The staged request, every block of it, in a tree of its own or in `tree`; `had` are the lifetimes of markers
         that stand at a block."""
         tree = Tree() if tree is None else tree
         head, marks = ROOT, list[tuple[int, float, int]]()
         off: set[int] = set()
-        standing = standing_markers(applied, self.marked if had is None else had)
-        for edge, one, item in zip(applied.edges, applied.items, leaving(applied), strict=True):
+        standing = markers_under_edits(applied, self.marked if had is None else had)
+        for edge, one, item in zip(applied.positions, applied.items, sent_items(applied), strict=True):
             head = tree.child(head, *item)
             edit = applied.marks.get(self.context.position(one.node)) if one.node >= 0 else None
             life = standing.get(edge)
@@ -143,7 +145,7 @@ class Scene:
         return build_prompt(prefixes, self.rules, self.seed, head, lengths(tree, head, self.rules.strips), marks)
 
     @property
-    def marked(self) -> dict[Edge, float]:
+    def marked(self) -> dict[Position, float]:
         """The lifetimes of markers that stand at a block."""
         return {
             (self.context.position(mark.position.node), RAW): mark.life for mark in self.base.markers if not mark.ends
@@ -151,7 +153,7 @@ class Scene:
 
     def head_of(self, applied: Applied) -> int:
         """The node at which the path of `applied` ends."""
-        return self.context.tree.extend(ROOT, leaving(applied))
+        return self.context.tree.extend(ROOT, sent_items(applied))
 
     def asked(self, now: float | None = None) -> PriceQuestion:
         at = self.now if now is None else now
@@ -212,7 +214,7 @@ def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(di
             scene.simulator.send(base, scene.now, scene.now + 1)
             scene.now += 5.0
         derived, lengths = edited_prompt(base, scene.place, before, after, scene.count, nodes)
-        exact = scene.exact(after, had=standing_markers(before, scene.marked))
+        exact = scene.exact(after, had=markers_under_edits(before, scene.marked))
         broken += lengths.first is not None
         alike(scene, derived, exact, number)
     assert broken > 30
@@ -246,7 +248,7 @@ def test_law_8_the_forecast_is_that_of_the_encoded_bytes_decoded_afresh() -> Non
         after = apply(context, edits(rng, context), rules_for("anthropic", card))
         if after.refused:
             continue
-        out = outgoing(after, request.skeleton, dialect="anthropic", model=request.model)
+        out = encode_outgoing(after, request.skeleton, dialect="anthropic", model=request.model)
         decoded = DIALECTS["anthropic"].decode_request(out.body, None)
         afresh = PrefixChains(Tree())
         exact, refused = prompt_from_request(afresh, decoded, rules, SummedTokens(afresh.tree, weigh))

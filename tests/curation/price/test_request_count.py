@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core.block import Block
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.apply.applied import Applied, leaving
+from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.price.request_count import RequestCount, body_sums
 from ctxtui.curation.provider_rules import rules_for
@@ -36,7 +36,7 @@ def measure(block: Block) -> Features:
 def one_by_one(applied: Applied, weights: Weights, *, strips: bool) -> list[int]:
     """The same by the way of a reader: every block of the request, in a tree of its own."""
     tree = Tree()
-    head = tree.extend(ROOT, leaving(applied))
+    head = tree.extend(ROOT, sent_items(applied))
     counts = Cumulated(tree, measure)
     counts.advance()
     found = [round(weigh(features, weights)) for features in counts.composition_at(head)]
@@ -61,11 +61,11 @@ def test_arithmetic_on_what_changed_gives_the_count_of_all_that_leaves(dialect: 
         for strips in (False, True):
             arithmetic = body_sums(applied, counts, prior_weights(card), measure, strips=strips)
             assert arithmetic == one_by_one(applied, prior_weights(card), strips=strips), (number, strips)
-        touched += applied.touched
+        touched += applied.is_changed
     assert touched > 60
 
 
 def test_a_request_is_its_body_and_what_the_client_adds() -> None:
     assert RequestCount(120, 30).whole == 150
     count = RequestCount(120, 30, back=20, residual=7)
-    assert count.whole == 137 == count.body + count.client + count.beyond
+    assert count.whole == 137 == count.body + count.client + count.beyond_body

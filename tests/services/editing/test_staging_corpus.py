@@ -44,7 +44,7 @@ def difference(table: Table) -> tuple[float, float] | None:
     pane = table.pane()
     applied = pane.staging.applied
     raw = table.desk.next_call(table.scene, at_once)
-    if applied.refused or not applied.touched or not pane.moments or raw is None or pane.moments[0].once is None:
+    if applied.refused or not applied.is_changed or not pane.moments or raw is None or pane.moments[0].once is None:
         return None
     table.overlay.apply()
     then = None

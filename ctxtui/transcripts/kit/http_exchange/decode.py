@@ -11,15 +11,14 @@ from ctxtui.core.call import COUNTED, ESTIMATED_INPUT, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str
-from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google, shapes
+from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire import sse
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_text
 
-GOOGLE: Final = google.NAME
 CONVERSE: Final = "converse"
 COHERE: Final = "cohere"
 
@@ -28,6 +27,9 @@ _OTHER: Final = re.compile(
     r"|input_tokens|compact|realtime|count-tokens|cachedContents)(/|$)|:(embedContent|batchEmbedContents|countTokens)\b"
 )
 _MODEL: Final = re.compile(r"/models?/([^/]+?)(?::(?:stream)?generateContent|/(?:invoke|converse)|$)", re.IGNORECASE)
+_STREAMS: Final = re.compile(
+    r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
+)
 _COUNT: Final = "/count_tokens"
 
 
@@ -55,18 +57,27 @@ def decode(exchange: Exchange) -> Decoded | None:
     dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
     if not dialect:
         return None
-    asked = _MODEL.search(exchange.path)
-    model = as_str(body.get("model")) or (asked.group(1) if asked else "")
+    model = asked_model(exchange.path, body)
     if exchange.path.endswith(_COUNT):
         return _request(dialect, exchange, body, model, _count(exchange))
     return _request(dialect, exchange, body, model, decode_response(dialect, exchange))
 
 
+def asked_model(path: str, body: dict[str, Json]) -> str:
+    """The model that a request asks: named in its body, else in its path."""
+    named = _MODEL.search(path)
+    return as_str(body.get("model")).removeprefix("models/") or (named.group(1) if named else "")
+
+
+def wants_stream(path: str, body: dict[str, Json]) -> bool:
+    """Whether a request asks for a stream: its body says so, or its path."""
+    return body.get("stream") is True or bool(_STREAMS.search(path))
+
+
 def _request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str, response: Response) -> Decoded:
-    if dialect in (GOOGLE, CONVERSE):
-        module = google if dialect == GOOGLE else bedrock
-        params = {key: item for key, item in body.items() if key not in module.CONTEXT}
-        return Decoded(dialect, tuple(module.request_items(body)), model, params, response)
+    if dialect == CONVERSE:
+        params = {key: item for key, item in body.items() if key not in bedrock.CONTEXT}
+        return Decoded(dialect, tuple(bedrock.request_items(body)), model, params, response)
     found = DIALECTS[CHAT if dialect == COHERE else dialect].decode_request(exchange.request, None)
     return Decoded(dialect, found.items, model, found.params, response, found.skeleton)
 
@@ -119,8 +130,6 @@ def decode_response(dialect: str, exchange: Exchange) -> Response:
 
 def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
     """Assemble the answer of the events of one stream."""
-    if dialect == GOOGLE:
-        return google.decode_answer(event.value() for event in events)
     if dialect == COHERE:
         return cohere.decode_stream(event.value() for event in events)
     if dialect == CONVERSE:
@@ -134,8 +143,6 @@ def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
     if body is None:
         words = exchange.response[:200].decode("utf-8", "replace")
         return Response(complete=False, error=f"an answer that is no JSON: {words}")
-    if dialect == GOOGLE:
-        return google.decode_answer(body if isinstance(body, list) else [body])
     if exchange.status >= 400 or "detail" in as_dict(body):
         return Response(error=_refusal_text(body) or f"HTTP {exchange.status}", extra=as_dict(body))
     if dialect in (CONVERSE, COHERE):
@@ -144,7 +151,8 @@ def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
 
 
 def _refusal_text(body: Json) -> str:
-    held = as_dict(body)
+    # A stream without server-sent events is a list, and so is what refuses it.
+    held = as_dict(body[0] if isinstance(body, list) and body else body)
     said = held.get("error") or held.get("message") or held.get("detail")
     if isinstance(said, dict):
         return error_text({"error": said})

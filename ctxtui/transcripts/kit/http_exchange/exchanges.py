@@ -8,13 +8,12 @@ from msgspec.structs import replace
 
 from ctxtui.core.block import Item
 from ctxtui.core.call import COUNTED, Call, Fidelity, Skeleton
-from ctxtui.core.canonical import Json
+from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import MAIN, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
 from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
-from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import (
     COUNTS,
@@ -25,7 +24,7 @@ from ctxtui.transcripts.kit.http_exchange.pair import (
     classify_side_call,
     parse_body,
 )
-from ctxtui.wire.grammar import split_item
+from ctxtui.wire.grammar import GOOGLE, split_item
 from ctxtui.wire.registry import DIALECTS
 
 Change = Callable[[Call], Call]
@@ -78,7 +77,7 @@ class Exchanges:
         call = _call(known, whole, bool(name) and name not in self._held and name not in self._heads)
         thread = self._thread(whole, client, session)
         events = self.threads.take(whole.items, whole.response.items, change(call), thread)
-        if events and self.threads.last is not None and decoded.dialect != google.NAME:
+        if events and self.threads.last is not None and decoded.dialect != GOOGLE:
             for id_ in filter(None, {decoded.response.id, name if "conversation" in decoded.params else ""}):
                 self._heads[id_] = self.threads.last[1].response_head
         return events
@@ -140,7 +139,8 @@ class Exchanges:
         """Store items that a request puts on the server without a model reading them."""
         body, answer = as_dict(parse_body(exchange.request)), as_dict(parse_body(exchange.response))
         if exchange.path.endswith("/cachedContents") and as_str(answer.get("name")):
-            self._held[as_str(answer["name"])] = tuple(google.request_items(body))
+            whole = {"contents": [], **body}
+            self._held[as_str(answer["name"])] = DIALECTS[GOOGLE].decode_request(dumps(whole), None).items
         elif exchange.path.endswith("/conversations") and as_str(answer.get("id")):
             parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(as_list(body.get("items")))]
             self._held[as_str(answer["id"])] = tuple(part.item for some in parts for part in some)

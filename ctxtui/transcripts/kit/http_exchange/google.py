@@ -1,48 +1,17 @@
-"""Google's generateContent: requests, answers, streams, with blocks in Anthropic's spelling."""
+"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`). Its API is `wire.google`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
-
-from ctxtui.core import block as blocks
-from ctxtui.core.block import TOOL, Item, Place
-from ctxtui.core.call import TOOL_USE_INPUT
+from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
-from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, get_path
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
 from ctxtui.transcripts.kit.messages import make_message
-from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_text
-from ctxtui.wire.usage import extra_usage
-
-NAME: Final = "google"
-CONTEXT: Final = frozenset(
-    {"contents", "tools", "systemInstruction", "system_instruction", "cachedContent", "cached_content"}
-)
-"""Members of a request that are context; all others are parameters."""
 
 
-def request_items(body: dict[str, Json]) -> list[Item]:
-    """Convert a request to items: tools, system, contents."""
-    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in _tools(body)]
-    system = body.get("systemInstruction", body.get("system_instruction"))
-    said = system if isinstance(system, str) else as_dict(system).get("parts")
-    made += [Item(blocks.from_part(part), Place("system")) for part in convert_parts(said)]
-    contents = body.get("contents")
-    for content in [contents] if isinstance(contents, str | dict) else as_list(contents):
-        made += _message(content)
-    return made
-
-
-def _tools(body: dict[str, Json]) -> list[Json]:
-    found: list[Json] = []
-    for tool in as_dicts(body.get("tools")):
-        declared = as_list(tool.get("functionDeclarations", tool.get("function_declarations")))
-        rest = {key: item for key, item in tool.items() if item is not None and not key.startswith("function")}
-        found += [*declared, *([rest] if rest else [])]
-    return found
+def contents_items(contents: Json) -> list[Item]:
+    """Convert contents, each of which may be a string, to items."""
+    return [item for content in as_list(contents) for item in _message(content)]
 
 
 def _message(content: Json) -> list[Item]:
@@ -93,64 +62,3 @@ def _pop(rest: dict[str, Json], *keys: str) -> Json:
 def _media(kind: str, where: dict[str, Json], rest: dict[str, Json]) -> Json:
     source = {"type": "base64" if "data" in where else "url", "media_type": kind, **where}
     return {"type": "image" if kind.startswith("image/") else "document", "source": source, **rest}
-
-
-def parse_usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer: the prompt includes cached tokens, the candidates exclude thoughts (facts §12).
-
-    Zeros are left out of the report, so a missing figure is zero.
-    """
-    if not isinstance(report, dict) or "promptTokenCount" not in report:
-        return None
-    read, thoughts = as_count(report.get("cachedContentTokenCount")), as_count(report.get("thoughtsTokenCount"))
-    prompt = as_count(report.get("promptTokenCount")) + as_count(report.get("toolUsePromptTokenCount"))
-    return Usage(
-        fresh=max(0, prompt - read),
-        cache_read=read,
-        output=as_count(report.get("candidatesTokenCount")) + thoughts,
-        reasoning=thoughts,
-    )
-
-
-def decode_answer(chunks: Iterable[Json]) -> Response:
-    """Assemble the answer of `chunks` (one if it was not streamed)."""
-    whole: dict[str, Json] = {}
-    said: list[Json] = []
-    reason = ""
-    for chunk in map(as_dict, chunks):
-        whole |= {key: item for key, item in chunk.items() if item is not None}
-        first = get_path(chunk, "candidates", 0)
-        reason = as_str(get_path(first, "finishReason")) or reason
-        for part in as_list(get_path(first, "content", "parts")):
-            _add(said, part)
-    error = error_text(whole) if "error" in whole else as_str(get_path(whole, "promptFeedback", "blockReason"))
-    told = ("candidates", "usageMetadata", "modelVersion", "responseId", "error")
-    return Response(
-        items=tuple(make_message("model", *map(_typed, said))) if said else (),
-        usage=parse_usage(whole.get("usageMetadata")),
-        id=as_str(whole.get("responseId")),
-        model=as_str(whole.get("modelVersion")),
-        stop_reason=reason,
-        error=error,
-        complete=bool(reason or error),
-        extra={key: item for key, item in whole.items() if key not in told}
-        | _by_tools(whole)
-        | extra_usage(whole.get("usageMetadata")),
-    )
-
-
-def _by_tools(whole: dict[str, Json]) -> dict[str, Json]:
-    """Input that the provider's own tools added, which the report counts separately."""
-    brought = as_count(get_path(whole, "usageMetadata", "toolUsePromptTokenCount"))
-    return {TOOL_USE_INPUT: brought} if brought else {}
-
-
-def _add(said: list[Json], part: Json) -> None:
-    """Append a streamed part, joining consecutive texts."""
-    last = as_dict(said[-1]) if said else {}
-    news = as_dict(part)
-    joins = "text" in last and "text" in news and "thoughtSignature" not in last
-    if joins and last.get("thought") == news.get("thought"):
-        said[-1] = {**last, **news, "text": as_str(last["text"]) + as_str(news["text"])}
-    else:
-        said.append(part)

@@ -167,7 +167,7 @@ class EditLogController(EditController):
             overlay = self.edits.overlay
             if literal is None or overlay is None:
                 return
-            edit = edits_from_selection.keeping(self.edits.context_of(scene), overlay.in_force, literal)
+            edit = edits_from_selection.keep_literal(self.edits.context_of(scene), overlay.in_force, literal)
             if edit is None:
                 self.say([Span("no summary took this away: u takes the edit back", "dim")])
             else:

@@ -253,7 +253,7 @@ class NotesController(Controller):
         from ctxtui.analysis.growth.growth import grew_in, sizes
         from ctxtui.analysis.growth.phases import phases
         from ctxtui.analysis.money.spending import SpendingRow, row_of
-        from ctxtui.services.study.phase_rules import begun
+        from ctxtui.services.study.phase_rules import find_phases
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
         from ctxtui.views.lists.phases import grown
@@ -273,7 +273,9 @@ class NotesController(Controller):
             return row_of(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
         every = sizes(book, calls)
-        rows = phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost)
+        rows = phases(
+            calls, find_phases(study.session, calls, self.state.source.settings.phases, self._kept), tokens, cost
+        )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [one.number - 1 for one in every if one.broken]

@@ -172,11 +172,11 @@ def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(rows: bool, drop:
 
 @pytest.mark.parametrize("file", corpus_params("clients", "opencode-*/*.db"))
 def test_recordings_resume(file: Path) -> None:
-    from ctxtui.services.recordings.databases.sessions import roots
-    from ctxtui.services.recordings.open import content
+    from ctxtui.services.recordings.databases.sessions import list_roots
+    from ctxtui.services.recordings.open import read_content
 
-    for one in roots(file):
-        data = content(Path(f"{file}#{one.id}"))
+    for one in list_roots(file):
+        data = read_content(Path(f"{file}#{one.id}"))
         made = without(data, "nothing says this", session=one.id)
         assert faults(made, data) == [] and made.lost == ()
         assert shown(path_of(read(made.data).session)) == shown(path_of(read(data).session))

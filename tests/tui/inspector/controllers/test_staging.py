@@ -96,7 +96,7 @@ async def test_keys_edit_before_anything_is_counted_and_figures_follow(monkeypat
         return count(study)
 
     monkeypatch.setattr(Study, "count", held_back)
-    monkeypatch.setattr(Study, "keep_up", lambda study: False)
+    monkeypatch.setattr(Study, "count_new", lambda study: False)
     app = app_on(session())
     try:
         async with app.run_test(size=(120, 40)) as pilot:
@@ -300,7 +300,7 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         scene = screen.panels.scene
         assert scene is not None
         context = screen.edits.context_of(scene)
-        edit = edits_from_selection.keeping(context, overlay.in_force, "line of code")
+        edit = edits_from_selection.keep_literal(context, overlay.in_force, "line of code")
         assert edit is not None and str(edit.params["text"]).endswith("- kept: line of code")
         await until(pilot, lambda: desk.next_call(scene, screen.state.feed.want) is not None)
         await pilot.press("l")

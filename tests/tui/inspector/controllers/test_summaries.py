@@ -17,7 +17,7 @@ from tests.tui.inspector.test_inspector import opened, until
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """The offline provider answers at once: how long a summary takes to come is not the point."""
-    monkeypatch.setattr(offline_provider, "PACE", 0.0)
+    monkeypatch.setattr(offline_provider, "TOKENS_PER_SECOND", 0.0)
 
 
 async def asked(screen: InspectorScreen, pilot: Pilot[None], name: str) -> None:
