@@ -26,7 +26,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.core.tree import Node, Tree
 from ctxtui.curation.price.dependence import literals_of
-from ctxtui.curation.record_summary import CHOSE
+from ctxtui.curation.record_summary import DECISION_WORDS
 
 FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
@@ -333,7 +333,7 @@ class _Found:
         if _asks(node):
             yield from (one for one in _sentences(read(node.block).text[:_PASTED]) if _prose(one))
         elif node.category == _ASSISTANT:
-            yield from (one for one in _sentences(read(node.block).text) if CHOSE.search(one) and _prose(one))
+            yield from (one for one in _sentences(read(node.block).text) if DECISION_WORDS.search(one) and _prose(one))
 
     # Literals
 

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import freed_by
@@ -23,19 +24,26 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
+class Place(NamedTuple):
+    """Where something was found: `what` it is, the `call` that first sent it and its `block` in the context (both from
+    1), and what it came from (`origin`: a tool and its argument, or who wrote it)."""
+
+    what: str
+    call: int
+    block: int
+    origin: str
+
+
 class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """A problem found in a thread, and its cure.
 
     `says` is the sentence and `cure` the remedy, with ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
-    ``{calls}``, ``{count}``, ``{names}`` as placeholders: `tokens` are in every call now, `so_far` USD were paid
-    for it in
-    `calls` calls (None: unknown), `count` of what `names` name. `edits` cure it from here on; if there are none,
-    `ahead` is
-    the saving of each later call (USD; None: unknown) once `setting` is followed. `policy` with `given` makes the
-    same
-    edits on the command line. `cache` is the strategy whose markers cure it, as named in the lab; without either,
-    `by_hand`
-    says why nothing can be staged.
+    ``{calls}``, ``{count}``, ``{names}`` as placeholders: `tokens` are in every call now, `so_far` USD were paid for
+    it in `calls` calls (None: unknown), `count` of what `names` name. `edits` cure it from here on; if there are none,
+    `ahead` is the saving of each later call (USD; None: unknown) once `setting` is followed. `policy` with `given`
+    makes the same edits on the command line. `cache` is the strategy whose markers cure it, as named in the lab;
+    without either, `by_hand` says why nothing can be staged. A `warning` is listed whatever its cure costs. `places`
+    are where it was found, in the order of the context.
     """
 
     kind: str
@@ -53,16 +61,17 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     setting: str = ""
     cache: str = ""
     by_hand: str = ""
+    warning: bool = False
+    places: tuple[Place, ...] = ()
 
 
 class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context after its answer.
 
-    `situation` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost
-    of their
-    blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
-    name;
-    `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix.
+    `situation` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost of
+    their blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
+    name; `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix, `guard`
+    finds risks in a block.
     """
 
     book: Book
@@ -75,6 +84,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
+    guard: Guard
 
     def proposed(self, policy: str, settings: Settings | None = None) -> list[Edit]:
         """Edits that a policy proposes here without losing text that is quoted later; empty without such a policy.
@@ -108,6 +118,11 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         if usage is None or by is None:
             return 0.0
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
+
+    def first_call(self, position: int) -> int:
+        """The number (from 1) of the call that first sent the block at `position`."""
+        first = self.costs.stays.first(self.situation.context.nodes[position])
+        return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
         """Current position of the block that first was `node`; None if it is not in the context unchanged."""

@@ -98,12 +98,15 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
 
 
 def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
-    """Sort findings by risk, then saving (tokens if no price is known); also returns those that save too little."""
+    """Sort findings: warnings, then by risk, then saving (tokens if no price is known); also returns those that save
+    too little."""
     least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
     kept, silent = [], []
     for one in every:
         saves = one.saves
-        if saves is None and one.freed <= 0:
+        if one.finding.warning:
+            kept.append(one)
+        elif saves is None and one.freed <= 0:
             why = "it frees nothing" if one.finding.edits else "what its cure saves is not known"
             silent.append(Silent(one.finding.kind, why))
         elif saves is not None and saves <= 0:
@@ -112,7 +115,10 @@ def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Si
             silent.append(Silent(one.finding.kind, "too small to matter"))
         else:
             kept.append(one)
-    return sorted(kept, key=lambda one: (one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind)), silent
+    return sorted(
+        kept,
+        key=lambda one: (not one.finding.warning, one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind),
+    ), silent
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -134,11 +140,13 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits of the context without repeats, the largest savings first.
+        """All edits that save, without repeats, the largest savings first.
 
-        Breakpoints are staged separately: their saving is in no price tag of one request.
+        Breakpoints are staged separately (their saving is in no price tag of one request), and so are redactions.
         """
-        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
+        return tuple(
+            {edit.id: edit for one in self.found if not one.finding.warning for edit in one.finding.edits}.values()
+        )
 
     @property
     def saves(self) -> float | None:

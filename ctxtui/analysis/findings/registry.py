@@ -16,12 +16,16 @@ from ctxtui.analysis.findings import (
     late_compaction,
     long_schemas,
     old_results,
+    repeated_calls,
+    risks,
     stale_images,
     unused_tools,
 )
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NothingToStage, Silent
 
 KINDS: Final[tuple[FindingKind, ...]] = (
+    *risks.KINDS,
+    repeated_calls,
     unused_tools,
     long_schemas,
     duplicated_reads,

@@ -30,7 +30,8 @@ class Figures(Struct, frozen=True, kw_only=True):
     `analysis.money.bill`), `cost_usd` is the list price: where `unpriced_calls` lack one, or `partial_calls` are
     reported in part or not at all, it is not known, but that it is from `cost_usd_at_least` to `cost_usd_at_most`.
     `read_per_write` is tokens read from the cache / tokens written to it, `call_seconds` how long the longest call
-    took.
+    took. Only where a limit asks: `repeats` is how often the same calls got the same answers in a row, `secrets` how
+    many blocks hold one, `lost_facts` how many files, decisions and literals compactions lost.
     """
 
     calls: int = 0
@@ -46,6 +47,9 @@ class Figures(Struct, frozen=True, kw_only=True):
     partial_calls: int = 0
     read_per_write: float | None = None
     call_seconds: float | None = None
+    repeats: int | None = None
+    secrets: int | None = None
+    lost_facts: int | None = None
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -58,6 +62,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     min_read_per_write: float | None = None
     max_seconds: float | None = None
+    max_repeats: int | None = None
+    max_secrets: int | None = None
+    max_lost: int | None = None
 
 
 class LimitVerdict(Struct, frozen=True):
@@ -89,6 +96,9 @@ _FIGURE: Final = {
     "max_cost": "cost_usd",
     "min_read_per_write": "read_per_write",
     "max_seconds": "call_seconds",
+    "max_repeats": "repeats",
+    "max_secrets": "secrets",
+    "max_lost": "lost_facts",
 }
 _WORDS: Final = {
     "max_context": "largest context, tokens",
@@ -98,9 +108,16 @@ _WORDS: Final = {
     "max_cost": "cost, USD",
     "min_read_per_write": "cache read / written",
     "max_seconds": "longest call, seconds",
+    "max_repeats": "the same calls with the same answers in a row",
+    "max_secrets": "blocks with secrets",
+    "max_lost": "facts that compactions lost",
 }
 _OF_THE_DAY: Final = frozenset({"max_seconds"})
 """What is never held against an earlier recording: how long a call takes is not the agent's doing."""
+
+
+ON_REQUEST: Final = frozenset({"max_repeats", "max_secrets", "max_lost"})
+"""Limits whose figures are worked out only where they are set: they read every block."""
 
 
 def figures_of(session: Session, bill: Bill, largest: int | None, most: float | None = None) -> Figures:
@@ -170,7 +187,8 @@ def against(found: Figures, baseline: Mapping[str, Any], tolerance: float = TOLE
     out = []
     for name, key in _FIGURE.items():
         before, now = baseline.get(key), getattr(found, key)
-        if name in _OF_THE_DAY or not isinstance(before, int | float) or isinstance(before, bool):
+        on_request = name in ON_REQUEST and now is None
+        if on_request or name in _OF_THE_DAY or not isinstance(before, int | float) or isinstance(before, bool):
             continue
         allowed = before * (1 - tolerance if name.startswith("min") else 1 + tolerance)
         passed = _within(name, found, allowed)

@@ -169,7 +169,7 @@ class AppliedEdits(Struct):
             return StoredEdits()
         try:
             with Store.open(self.database, readonly=True) as store:
-                self._snapshot = snapshot = snapshot or _Snapshot(stamps, tuple(store.edited()))
+                self._snapshot = snapshot = snapshot or _Snapshot(stamps, tuple(store.edited_sessions()))
                 edits = snapshot.edits_of(session, thread)
                 if edits is None:
                     log = store.edits(session, thread)

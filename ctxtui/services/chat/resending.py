@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.agent.conversation import go_on
-from ctxtui.agent.runner import answered
+from ctxtui.agent.conversation import resume
+from ctxtui.agent.runner import send_once
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.agreement import UNCHANGED, NextStep, Trial, next_step
 from ctxtui.core.block import HEADER
@@ -218,7 +218,7 @@ def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, setting
         return ResentRequest(b"", 0, f"the call is in {dialect}, {endpoint.name} speaks {endpoint.dialect}")
     params, max_tokens = _params(call, chat_model, settings)
     tree = Tree()
-    body = go_on(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
+    body = resume(tree, tree.extend(ROOT, sent_items(applied)), dialect, params).draft().body
     violations = check(dialect, body)
     return ResentRequest(
         body, max_tokens, f"the provider would refuse it: {violations[0].message}" if violations else ""
@@ -312,7 +312,7 @@ async def send_plan(
                 trials.append(replace(trial, error=resend.refused))
             else:
                 try:
-                    response = await answered(line, chat_model.endpoint.dialect, resend.body)
+                    response = await send_once(line, chat_model.endpoint.dialect, resend.body)
                 except ProviderError as error:
                     trials.append(replace(trial, error=str(error)))
                 else:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.analysis.content.guard import Guard
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
 from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
 from ctxtui.analysis.findings.registry import findings
@@ -20,8 +21,12 @@ from ctxtui.cache.marker_placement import PREFIX_STRATEGIES, STRATEGIES, static_
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import loses_text, risk_of
 from ctxtui.curation.policies.safe_edits import removes_most
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
@@ -70,6 +75,7 @@ def findings_of(
         policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
+        guard=Guard(guard_rules()),
     )
     whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
     thread = EditedThread(whole.ledger, calls, account.charge)
@@ -120,6 +126,8 @@ def _priced(
     here, number = given.situation, len(given.calls)
     after = here.under(finding.edits).applied
     tag = base.prices.tag(after)
+    if finding.warning:
+        return _priced_warning(finding, here, after, tag, horizon)
     if tag.refused:
         return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
@@ -142,6 +150,26 @@ def _priced(
         loses_text=loses_text(here.context, finding.edits),
         rest=thread.under(here, after, tag, since=number),
         proved=so_far,
+        blocks=staged.blocks,
+        longer=staged.longer,
+        along=staged.along,
+    )
+
+
+def _priced_warning(
+    finding: Finding, here: PolicyContext, after: Applied, tag: PriceTag, horizon: int
+) -> PricedFinding:
+    """A warning with what its redaction costs; it is told, whatever that is."""
+    if tag.refused:
+        why = f"the provider would refuse the redaction: {tag.refused}"
+        return PricedFinding(finding=replace(finding, edits=(), by_hand=why), horizon=horizon)
+    staged = staged_blocks(here, after, finding.edits)
+    return PricedFinding(
+        finding=finding,
+        horizon=horizon,
+        tag=tag,
+        risk=risk_of(here.context, finding.edits),
+        loses_text=loses_text(here.context, finding.edits),
         blocks=staged.blocks,
         longer=staged.longer,
         along=staged.along,

@@ -47,7 +47,7 @@ def _load_stored(name: str, origin: ForkOrigin | None, settings: Settings) -> _S
     path = database(settings.data_dir)
     if path.exists():
         with Store.open(path, readonly=True) as store:
-            for id_, text in store.happened(CONTINUED):
+            for id_, text in store.happenings_of(CONTINUED):
                 known = origin_from(text)
                 if known is not None:
                     origins[id_] = known
