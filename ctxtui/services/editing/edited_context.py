@@ -28,7 +28,7 @@ from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, SentBlock, TranslatedOrder
-from ctxtui.transcripts.targets import TARGETS
+from ctxtui.transcripts.targets import TARGETS, find_target, load_translation
 from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
