@@ -121,7 +121,7 @@ def _priced(
             finding=finding,
             horizon=horizon,
             marks=placed_breakpoints(base.context, chosen.call, given.book, cache) if cache else (),
-            proved=given.markers.of(cache, given.calls),
+            proved=given.markers.edited_calls(cache, given.calls),
         )
     here, number = given.situation, len(given.calls)
     after = here.under(finding.edits).applied
@@ -138,7 +138,7 @@ def _priced(
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
         )
     staged = staged_blocks(here, after, finding.edits)
-    so_far = thread.under(here, after, tag, until=number)
+    so_far = thread.calls_under(here, after, tag, until=number)
     if so_far is not None and so_far.usd is not None:
         # Of a cure that costs more than it saves from the first call on nothing was paid too much.
         finding = replace(finding, so_far=-so_far.usd if so_far.usd < 0 else None, calls=so_far.calls)
@@ -148,7 +148,7 @@ def _priced(
         tag=tag,
         risk=risk_of(here.context, finding.edits),
         loses_text=loses_text(here.context, finding.edits),
-        rest=thread.under(here, after, tag, since=number),
+        rest=thread.calls_under(here, after, tag, since=number),
         proved=so_far,
         blocks=staged.blocks,
         longer=staged.longer,

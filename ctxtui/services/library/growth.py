@@ -59,8 +59,8 @@ def growth_report(
     costs = costs_of(account, chosen.thread)
     found = DuplicateFinder(session.tree, book.names, session.about.cwd)
     last = calls[-1].sent_head
-    found.show(last)
-    twice = sum(costs.running.block_tokens(one.node) for one in duplicates_in(found.found, session.tree, last))
+    found.search_path(last)
+    twice = sum(costs.running.block_tokens(one.node) for one in duplicates_in(found.duplicates, session.tree, last))
     priced = any(account.costs.get(call.id) is not None for call in calls)
     grown = thread_growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced, since=since)
     look = preflight(book, ChosenCall(chosen.thread, len(calls), calls[-1]), ahead, account.usable_share, account.table)

@@ -92,7 +92,7 @@ def measured(session: Session, counter: Counter, settings: Settings, limits: Lim
         found = replace(found, secrets=len(_blocks_with_secrets(session)))
     if limits.max_lost is not None:
         every = [each for costs in one.threads() for each in thread_compactions(one.book, costs)]
-        found = replace(found, lost_facts=sum(each.lost(kind) for each in every for kind in KINDS))
+        found = replace(found, lost_facts=sum(each.count_lost(kind) for each in every for kind in KINDS))
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
 

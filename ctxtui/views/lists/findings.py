@@ -140,8 +140,8 @@ def price_lines(one: PricedFinding, what: Findings) -> Iterator[Spans]:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far")]
     yield from _staged(one)
     rest = one.rest
-    if rest is not None and rest.holding:
-        held = f"{rest.holding:,} of {numbers.many(rest.calls, 'later call')}"
+    if rest is not None and rest.affected_calls:
+        held = f"{rest.affected_calls:,} of {numbers.many(rest.calls, 'later call')}"
         line = [Span(f" applied now, {held}: {numbers.tokens(sum(rest.saved))} tokens less", "dim")]
         if rest.usd is not None:
             least = " at least" if rest.partial else ""
