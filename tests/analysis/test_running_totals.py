@@ -45,7 +45,7 @@ def test_every_dollar_of_input_is_in_one_category(make) -> None:  # type: ignore
 def naive(study, node: int, calls: int) -> float:  # type: ignore[no-untyped-def]
     """A block's cost, call by call."""
     known, tree = study.thread(MAIN), study.session.tree
-    ledger, tokens, usd = known.ledger, study.running(known.calls[0].model).own(node), 0.0
+    ledger, tokens, usd = known.ledger, study.running(known.calls[0].model).block_tokens(node), 0.0
     for n, call in enumerate(known.calls[:calls]):
         if tree.holds(call.sent_head, node):
             usd += tokens * ledger.rates_of(n).rate(tree[node].depth)
