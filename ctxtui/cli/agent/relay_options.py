@@ -45,7 +45,6 @@ def rule_options(prefix: str) -> Callable[[F], F]:
             "repeats",
             type=click.IntRange(min=2),
             metavar="N",
-            default=0,
             help="Hold when the same calls got the same answers N times in a row.",
         ),
         click.option(
