@@ -11,21 +11,21 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose_call, unsent_calls
-from ctxtui.analysis.content.compactions import KINDS, compactions_of
+from ctxtui.analysis.content.compactions import KINDS, thread_compactions
 from ctxtui.analysis.content.guard import SECRET, Guard
 from ctxtui.analysis.content.repeated_calls import longest_loop
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.limits import (
     TOLERANCE,
     Figures,
     Limits,
     LimitVerdict,
-    against,
     all_passed,
-    figures_of,
-    verdicts,
+    check_baseline,
+    check_limits,
+    session_figures,
 )
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
@@ -85,13 +85,13 @@ def measured(session: Session, counter: Counter, settings: Settings, limits: Lim
     """The figures of a session that is read whole, with those that only some of `limits` ask for."""
     one = make_account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
+    found = session_figures(session, make_bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
     if limits.max_repeats is not None:
         found = replace(found, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
     if limits.max_secrets is not None:
         found = replace(found, secrets=len(_blocks_with_secrets(session)))
     if limits.max_lost is not None:
-        every = [each for costs in one.threads() for each in compactions_of(one.book, costs)]
+        every = [each for costs in one.threads() for each in thread_compactions(one.book, costs)]
         found = replace(found, lost_facts=sum(each.lost(kind) for each in every for kind in KINDS))
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
@@ -120,8 +120,8 @@ def held(
     name: str, of: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
     """What `limits` and the figures of a `baseline` say of a recording."""
-    further = against(of.figures, baseline, tolerance) if baseline is not None else []
-    return CheckedRecording(name, of.figures, [*verdicts(of.figures, limits), *further], of.window)
+    further = check_baseline(of.figures, baseline, tolerance) if baseline is not None else []
+    return CheckedRecording(name, of.figures, [*check_limits(of.figures, limits), *further], of.window)
 
 
 def check_file(
