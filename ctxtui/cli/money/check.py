@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import click
 
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, figures_as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import answer, shown
@@ -112,7 +112,7 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
             {
                 "file": one.name,
                 "passed": one.passed,
-                "figures": as_fields(one.figures),
+                "figures": figures_as_fields(one.figures),
                 "context_window": one.window.as_fields(),
                 "checks": [v.as_fields() for v in one.verdicts],
             }

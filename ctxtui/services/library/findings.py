@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.guard import Guard
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
-from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
-from ctxtui.analysis.findings.registry import findings
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
-from ctxtui.analysis.lab.placed_marks import LIVES, spelled
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, NoFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding, rank_findings, staged_blocks
+from ctxtui.analysis.findings.registry import find_all
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
+from ctxtui.analysis.lab.placed_markers import LIVES, spell_name
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
@@ -37,7 +37,7 @@ from ctxtui.services.lab.breakpoints import placed_breakpoints
 from ctxtui.services.lab.marker_costs import under_markers
 
 
-def find_all(
+def price_findings(
     account: Account, counter: Counter, chosen: ChosenCall, settings: Settings, edits: Sequence[Edit] = ()
 ) -> Findings:
     """Find the problems up to the `chosen` call under the `edits` in force; the account must be counted. The cost of
@@ -72,7 +72,7 @@ def find_all(
         costs=costs,
         missed=account.misses(finder).misses,
         rates=account.rates,
-        markers=_markers(account, costs.calls) if priced else NOT_TRIED,
+        markers=_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
         policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
@@ -81,12 +81,12 @@ def find_all(
     whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
     thread = EditedThread(whole.ledger, calls, account.charge)
     results = [
-        finding if isinstance(finding, Silent) else _price_finding(finding, inputs, base, chosen, thread, horizon)
-        for finding in findings(inputs)
+        finding if isinstance(finding, NoFinding) else _price_finding(finding, inputs, base, chosen, thread, horizon)
+        for finding in find_all(inputs)
     ]
-    silent = [finding for finding in results if isinstance(finding, Silent) and finding.why]
+    silent = [finding for finding in results if isinstance(finding, NoFinding) and finding.why]
     priced_findings = [finding for finding in results if isinstance(finding, PricedFinding)]
-    ranked_findings, small = ranked(priced_findings)
+    ranked_findings, small = rank_findings(priced_findings)
     result = Findings(
         thread=chosen.thread,
         number=chosen.number,
@@ -94,7 +94,7 @@ def find_all(
         horizon=horizon,
         found=tuple(ranked_findings),
         lacks=(*_missing_data(costs.calls, priced), *map(str, (*silent, *small))),
-        absent=tuple(finding.kind for finding in results if isinstance(finding, Silent) and not finding.why),
+        absent=tuple(finding.kind for finding in results if isinstance(finding, NoFinding) and not finding.why),
     )
     if not result.edits:
         return result
@@ -102,19 +102,19 @@ def find_all(
     return replace(result, together=None if after.refused else base.prices.tag(after))
 
 
-def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
+def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
     """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
-        return NOT_TRIED
+        return NO_MARKER_RUNS
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
-    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
+    names = [spell_name(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
     return under_markers(account, [*LIVES, *names])
 
 
 def _price_finding(
     finding: Finding, inputs: FindingInputs, base: Curation, chosen: ChosenCall, thread: EditedThread, horizon: int
-) -> PricedFinding | Silent:
+) -> PricedFinding | NoFinding:
     """Price a finding, or return why it proposes nothing; `thread` includes the later calls."""
     if not finding.edits:
         cache = finding.cache
@@ -130,11 +130,11 @@ def _price_finding(
     if finding.warning:
         return _priced_warning(finding, policy_context, after, tag, horizon)
     if tag.refused:
-        return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
+        return NoFinding(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
-        return Silent(finding.kind, "it frees nothing")
+        return NoFinding(finding.kind, "it frees nothing")
     if removes_most(policy_context.applied, after):
-        return Silent(
+        return NoFinding(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
         )

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, unsent_call
-from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
+from ctxtui.analysis.content.duplicates import DuplicateFinder, duplicates_in
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.growth.feasible import GrowthReport, feasible
-from ctxtui.analysis.growth.growth import Growth, growth
-from ctxtui.analysis.growth.phases import TURN, phases
+from ctxtui.analysis.growth.feasible import GrowthReport, check_feasibility
+from ctxtui.analysis.growth.growth import Growth, thread_growth
+from ctxtui.analysis.growth.phases import TURN, build_phases
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
@@ -52,9 +52,9 @@ def growth_report(
         return figures(book, call).context_tokens
 
     def cost(call: Call) -> tuple[SpendingRow, bool]:
-        return row_of(call, account.costs.get(call.id), ""), True
+        return call_row(call, account.costs.get(call.id), ""), True
 
-    rows = phases(contexts, starts, tokens, cost)
+    rows = build_phases(contexts, starts, tokens, cost)
     if rows[-1].first > len(calls):
         rows[-1] = replace(rows[-1], name=f"{rows[-1].name}, not sent yet")
     costs = thread_costs_of(account, chosen.thread)
@@ -62,10 +62,10 @@ def growth_report(
     last = calls[-1].sent_head
     finder.show(last)
     duplicate_tokens = sum(
-        costs.running.block_tokens(duplicate.node) for duplicate in standing(finder.found, session.tree, last)
+        costs.running.block_tokens(duplicate.node) for duplicate in duplicates_in(finder.found, session.tree, last)
     )
     priced = any(account.costs.get(call.id) is not None for call in calls)
-    growth_ = growth(
+    growth_ = thread_growth(
         book, costs, rows, rule or (NAMED if has_own_phases else TURN), duplicate_tokens, priced=priced, since=since
     )
     outlook_ = preflight(
@@ -73,5 +73,5 @@ def growth_report(
     )
     window = outlook_.window
     return GrowthReport(
-        growth_, outlook_, feasible(outlook_.outlook, rows, window.usable, window.window or window.limit)
+        growth_, outlook_, check_feasibility(outlook_.outlook, rows, window.usable, window.window or window.limit)
     )

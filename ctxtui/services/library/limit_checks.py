@@ -11,21 +11,21 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose_call, unsent_calls
-from ctxtui.analysis.content.compactions import KINDS, compactions_of
+from ctxtui.analysis.content.compactions import KINDS, thread_compactions
 from ctxtui.analysis.content.guard import SECRET, Guard
 from ctxtui.analysis.content.repeated_calls import longest_loop
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.limits import (
     TOLERANCE,
     Figures,
     Limits,
     LimitVerdict,
-    against,
     all_passed,
-    figures_of,
-    verdicts,
+    check_baseline,
+    check_limits,
+    session_figures,
 )
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
@@ -85,13 +85,15 @@ def measure(session: Session, counter: Counter, settings: Settings, limits: Limi
     """Compute the figures of a whole session."""
     account = make_account(session, counter, settings)
     largest, size = _largest(account)
-    figures_ = figures_of(session, bill(account.book, account.costs, account.misses().misses), size, account.max_usd())
+    figures_ = session_figures(
+        session, make_bill(account.book, account.costs, account.misses().misses), size, account.max_usd()
+    )
     if limits.max_repeats is not None:
         figures_ = replace(figures_, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
     if limits.max_secrets is not None:
         figures_ = replace(figures_, secrets=len(_blocks_with_secrets(session)))
     if limits.max_lost is not None:
-        every = [each for costs in account.threads() for each in compactions_of(account.book, costs)]
+        every = [each for costs in account.threads() for each in thread_compactions(account.book, costs)]
         figures_ = replace(figures_, lost_facts=sum(each.lost(kind) for each in every for kind in KINDS))
     return MeasuredRecording(figures_, context_window(account.book, largest, settings.usable_share))
 
@@ -119,10 +121,10 @@ def _blocks_with_secrets(session: Session) -> set[str]:
 def check_measured(
     name: str, measurement: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
-    """Check a measured recording against `limits` and the figures of a `baseline`."""
-    comparisons = against(measurement.figures, baseline, tolerance) if baseline is not None else []
+    """Check a measured recording check_baseline `limits` and the figures of a `baseline`."""
+    comparisons = check_baseline(measurement.figures, baseline, tolerance) if baseline is not None else []
     return CheckedRecording(
-        name, measurement.figures, [*verdicts(measurement.figures, limits), *comparisons], measurement.window
+        name, measurement.figures, [*check_limits(measurement.figures, limits), *comparisons], measurement.window
     )
 
 

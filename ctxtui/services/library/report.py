@@ -13,7 +13,7 @@ from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.bill import PARTS
-from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest
+from ctxtui.analysis.money.block_costs import ExpensiveBlock, ThreadCosts, most_expensive_blocks
 from ctxtui.analysis.short_names import first_words, label_of
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -28,7 +28,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.library.findings import find_all
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.library.growth import growth_report, thread_costs_of
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded
@@ -81,7 +81,7 @@ def draft_report(
     chosen = choose_call(session, thread, number)
     account = make_account(session, counter, settings)
     growth_ = growth_report(account, chosen, Notebook(loaded, settings).read(), settings.phases)
-    findings_ = find_all(account, counter, chosen, settings, applied_edits(loaded, settings, chosen))
+    findings_ = price_findings(account, counter, chosen, settings, applied_edits(loaded, settings, chosen))
     calls, causes = session.thread_calls(chosen.thread), {}
     for miss in account.misses().misses:
         if miss.thread == chosen.thread:
@@ -168,7 +168,7 @@ def _blocks(account: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
     if not chosen.number:
         return
     costs = thread_costs_of(account, chosen.thread)
-    heavy = heaviest([costs], MAX_HEAVY_BLOCKS) or _carried(costs)
+    heavy = most_expensive_blocks([costs], MAX_HEAVY_BLOCKS) or _carried(costs)
     priced = any(account.costs.get(call.id) is not None for call in costs.calls)
     for block in heavy:
         node = costs.tree[block.node]
@@ -196,11 +196,11 @@ def _mask_block(draft: DearBlockDraft, masker: Masker) -> ReportedBlock:
     return ReportedBlock(draft.category, label, excerpt, draft.tokens, draft.calls, draft.usd)
 
 
-def _carried(costs: ThreadCosts) -> list[DearBlock]:
+def _carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
     """Without prices: the blocks with the most carried tokens."""
     running = costs.running
     blocks = [
-        DearBlock(
+        ExpensiveBlock(
             node, running.category(node), running.block_tokens(node), 0.0, costs.stays.count(node, len(costs.calls))
         )
         for node in costs.nodes()

@@ -23,7 +23,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.library.findings import find_all
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
@@ -75,7 +75,7 @@ def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findi
     with cached_counter(settings) as counter:
         chosen = choose_call(loaded.session, thread, int(number))
         made = make_account(loaded.session, counter, settings)
-        return find_all(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
+        return price_findings(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
 
 
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")

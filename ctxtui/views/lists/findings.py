@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.placed_marks import LIVES
+from ctxtui.analysis.lab.placed_markers import LIVES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.views.blocks.body import wrapped
