@@ -35,7 +35,7 @@ from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import under_markers
-from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import one_spent
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -159,7 +159,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
             edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(made, one, counter, settings, edits)
         made.cures = measure_savings(one, counter, made.cures)
-        made.subscription = subscribed(named, settings)
+        made.subscription = is_subscription(named, settings)
     return SessionStatement(_call_costs(session, ids, one.costs), made, trouble)
 
 

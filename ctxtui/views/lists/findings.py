@@ -31,6 +31,11 @@ def sentence(one: Finding) -> str:
     return text[:1].upper() + text[1:]
 
 
+def short(one: Finding) -> str:
+    """What a risk is, in few words: ``secret in the context: api key``."""
+    return f"{one.kind}: {names(one.names)}"
+
+
 def cure(one: Finding) -> str:
     """What to do: ``drop 12 unused tools``."""
     return _filled(one, one.cure)

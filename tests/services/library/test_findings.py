@@ -31,7 +31,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import price_findings
 from ctxtui.views.lists.findings import lines, price_lines, sentence
 from ctxtui.views.text.span import plain
 from tests.cases.sessions import MODEL, Story, every_category, use
@@ -43,7 +43,7 @@ def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Finding
     counter = Counter()
     wanted = Settings(horizon=horizon)
     made = make_account(session, counter, wanted)
-    return findings_of(made, counter, choose_call(session, "", number), wanted), made, counter
+    return price_findings(made, counter, choose_call(session, "", number), wanted), made, counter
 
 
 def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, int]]:

@@ -154,7 +154,7 @@ class NotesController(Controller):
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)
 
         def keep(book: Notebook) -> list[Note]:
-            book.keep(note)
+            book.store(note)
             return book.read()
 
         self._beside(keep)
