@@ -37,6 +37,9 @@ class ContextCheck(Protocol):
         max_cost: float | None = None,
         min_read_per_write: float | None = None,
         max_seconds: float | None = None,
+        max_repeats: int | None = None,
+        no_secrets: bool = False,
+        max_lost: int | None = None,
         baseline: str | os.PathLike[str] | None = None,
         tolerance: float | str = 0.05,
     ) -> Figures:
@@ -69,23 +72,31 @@ def _check(
     max_cost: float | None = None,
     min_read_per_write: float | None = None,
     max_seconds: float | None = None,
+    max_repeats: int | None = None,
+    no_secrets: bool = False,
+    max_lost: int | None = None,
     baseline: str | os.PathLike[str] | None = None,
     tolerance: float | str = 0.05,
 ) -> Figures:
     __tracebackhide__ = True
     limits = Limits(
-        max_context=None if max_context is None else limit_checks.amount(str(max_context), "max_context"),
+        max_context=None if max_context is None else limit_checks.parse_count(str(max_context), "max_context"),
         max_block_chars=None
         if max_block_chars is None
-        else limit_checks.amount(str(max_block_chars), "max_block_chars"),
-        min_cache_read=None if min_cache_read is None else limit_checks.share(str(min_cache_read), "min_cache_read"),
+        else limit_checks.parse_count(str(max_block_chars), "max_block_chars"),
+        min_cache_read=None
+        if min_cache_read is None
+        else limit_checks.parse_share(str(min_cache_read), "min_cache_read"),
         max_rewrites=max_rewrites,
         max_cost=max_cost,
         min_read_per_write=min_read_per_write,
         max_seconds=max_seconds,
+        max_repeats=max_repeats,
+        max_secrets=0 if no_secrets else None,
+        max_lost=max_lost,
     )
     before = None if baseline is None else Path(baseline)
-    found = limit_checks.check_file(Path(path), limits, before, limit_checks.share(str(tolerance), "tolerance"))
+    found = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
     broken = [one.told for one in found.verdicts if not one.passed]
     if broken:
         pytest.fail(f"{found.name}: " + "; ".join(broken), pytrace=False)
