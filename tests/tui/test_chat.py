@@ -281,9 +281,9 @@ async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) 
     app_id = screen.state.host.session.about.id
     host = screen.state.host
     assert host.writer is not None and not host.writer.pending
-    from ctxtui.store.sessions.in_flight import in_flight
+    from ctxtui.store.sessions.in_flight import pending_events
 
-    kept = {event.kind: event.data for event in in_flight(tmp_path / "home" / "ctxtui.db", app_id)}
+    kept = {event.kind: event.data for event in pending_events(tmp_path / "home" / "ctxtui.db", app_id)}
     assert kept["draft"] == "half a thou"
 
 

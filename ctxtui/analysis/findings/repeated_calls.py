@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxtui.analysis.content.repeated_calls import Loop, find_loops
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, Place, cured_by, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, Place, finding_from_edits, measure_edits
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
 
@@ -20,11 +20,11 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     free = [p for p in positions if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
     # Each for itself: one may be taken back alone.
     edits = [make(DROP, here.context.targets([p]), {}) for p in sorted(set(free))]
-    about = weighed(given, edits)
+    about = measure_edits(given, edits)
     if about is None:
         return
     places = tuple(_place(given, loop) for loop in loops)
-    yield cured_by(
+    yield finding_from_edits(
         edits,
         about,
         kind=KIND,

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.search import VERSION, words_of
+from ctxtui.analysis.content.search import VERSION, searchable_text
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone
@@ -47,9 +47,9 @@ def list_unindexed(settings: Settings, sessions: Iterable[SessionSummary], *, li
     """
     units = [index_unit(session) for session in sessions if (live or not session.live) and not session.error]
     with Store.open(database(settings.data_dir)) as store:
-        if store.texts.waste() > _MAX_WASTE:
+        if store.texts.wasted_share() > _MAX_WASTE:
             store.texts.clear()
-        return store.texts.lacking(units, VERSION)
+        return store.texts.unindexed(units, VERSION)
 
 
 def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], bool]) -> Iterator[SessionIndexed]:
@@ -119,7 +119,7 @@ def _message(error: CtxtuiError) -> str:
 def merge_parts(settings: Settings) -> None:
     """Merge the parts of the index after much was added."""
     with Store.open(database(settings.data_dir)) as store:
-        store.texts.settle()
+        store.texts.merge()
 
 
 def _session(store: Store, unit: Unit) -> Session:
@@ -130,4 +130,4 @@ def _session(store: Store, unit: Unit) -> Session:
 
 
 def _texts(session: Session) -> Iterator[str]:
-    return filter(None, map(words_of, session.tree.blocks.values()))
+    return filter(None, map(searchable_text, session.tree.blocks.values()))

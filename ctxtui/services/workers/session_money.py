@@ -13,12 +13,12 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
-from ctxtui.analysis.findings.cache_markers import UNASKED
+from ctxtui.analysis.findings.cache_markers import DEFAULT_STRATEGY
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.analysis.money.edited_calls import EditedCalls, EditedThread
 from ctxtui.analysis.money.savings import Cure, cleared_nodes
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, summed
+from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, rows_by_call, rows_by_category, rows_by_tool, sum_rows
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call, paid_id
@@ -36,7 +36,7 @@ from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import under_markers
-from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import one_spent
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -103,9 +103,11 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
         costs = {id_: price if id_ in own else None for id_, price in account.costs.items()}
         threads = thread_costs(account.book, costs)
         shared = (
-            by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, account.book.names, own)
+            rows_by_category(threads, costs, own)
+            if by == CATEGORY
+            else rows_by_tool(threads, costs, account.book.names, own)
         )
-        whole = summed(by_call(calls, account.costs))
+        whole = sum_rows(rows_by_call(calls, account.costs))
         if whole.partial:
             shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
         return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
@@ -116,7 +118,7 @@ def _rows(account: Account, calls: list[Call], own: frozenset[str], by: str) -> 
         PROJECT: lambda call: session.about.cwd or UNKNOWN,
         "": lambda call: "",
     }
-    return by_call(calls, account.costs, namers[by])
+    return rows_by_call(calls, account.costs, namers[by])
 
 
 class StatementRequest(NamedTuple):
@@ -158,7 +160,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
             edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(statement, account, counter, settings, edits)
         statement.cures = measure_savings(account, counter, statement.cures)
-        statement.subscription = subscribed(named, settings)
+        statement.subscription = is_subscription(named, settings)
     return SessionStatement(_call_costs(session, ids, account.costs), statement, trouble)
 
 
@@ -181,7 +183,7 @@ def _within(call: Call, between: tuple[float, float] | None) -> bool:
     return between is None or between[0] <= (call.at or 0.0) < between[1]
 
 
-_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: UNASKED}
+_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
 
 
 def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
@@ -195,7 +197,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     for cure in cures:
         thread, under = threads[cure.thread], None
         if cure.kind in _CACHES:
-            under = markers.of(_CACHES[cure.kind], thread.calls)
+            under = markers.edited_calls(_CACHES[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             under = _price_clearing(account, counter, thread, cure)
         proved.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
@@ -211,4 +213,4 @@ def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cur
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
     after = base.situation.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
+    return edited.calls_under(base.situation, after, base.prices.tag(after), since=cure.call - 1)

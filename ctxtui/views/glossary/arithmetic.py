@@ -100,7 +100,7 @@ def of_header(what: Header) -> dict[str, str]:
     totals = what.totals
     if totals is not None and totals.others.calls:
         whole, main, others = (
-            numbers.least(row.usd, row.at_least) for row in (totals.whole, totals.main, totals.others)
+            numbers.least(row.usd, row.at_least) for row in (totals.total, totals.main, totals.others)
         )
         calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
         beside = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"
@@ -130,11 +130,7 @@ def of_staged(what: StagedPane) -> dict[str, str]:
     request, usable = what.staging.request, what.usable
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
-        beyond = (
-            f" {'+' if request.beyond_body >= 0 else '−'} {abs(request.beyond_body):,} residual"
-            if request.beyond_body
-            else ""
-        )
+        beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
         found["frees"] = f"The next call has {parts}{share}."
     if what.known:
