@@ -18,7 +18,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.editing.edited_context import to_resume
+from ctxtui.services.editing.edited_context import copy_to_resume
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.recordings.open import load
 from tests.corpus import need_corpus
@@ -52,7 +52,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     overlay.apply()
     body = encode_outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
     assert validate.refusals(canonical.loads(body.body)) == [] and body.violations == []
-    resumed = to_resume(found, path, "claude-code")
+    resumed = copy_to_resume(found, path, "claude-code")
     assert claude_code_faults(resumed.data, path.read_bytes(), resumed.id) == []
     while overlay.undo():
         pass

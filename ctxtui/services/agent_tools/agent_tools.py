@@ -154,7 +154,7 @@ class ExternalContent(NamedTuple):
         """Store a text that is too long for the conversation as an artifact of the session."""
         overlay = self.overlay()
         if overlay is not None:
-            overlay.keep(name, text.encode())
+            overlay.keep_artifact(name, text.encode())
 
 
 def tools_for(

@@ -51,7 +51,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import Next, next_call_of
 from ctxtui.services.editing.overlay import ThreadEdits
-from ctxtui.services.editing.waiting_edits import due, released
+from ctxtui.services.editing.waiting_edits import apply_due, conditions_met
 from ctxtui.services.project.progress import report_progress
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, end_hosting
@@ -374,9 +374,9 @@ class Host:
             return next_call_of(self.session, counter, self.config.settings, MAIN, overlay.applied, at)
 
         due_times = await asyncio.to_thread(
-            due, frozenset(overlay.waiting.values()), next_call, self.clock(), is_other_model
+            conditions_met, frozenset(overlay.waiting.values()), next_call, self.clock(), is_other_model
         )
-        if message := released(overlay, due_times):
+        if message := apply_due(overlay, due_times):
             self.on_released()
             self._handle_moment(progress.Noted("edits", message))
 

@@ -32,7 +32,7 @@ from ctxtui.pricing.price import Cost, count_charged_tokens, further_usage, know
 from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import requests_variable
 from ctxtui.services.counting.books import cache_rules_by_call
-from ctxtui.services.editing.next_request import next_of
+from ctxtui.services.editing.next_request import following_request
 from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
@@ -182,7 +182,10 @@ def _expires(book: Book, calls: list[Call]) -> float:
     if last.usage is None:
         return 0.0
     head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
-    return next_of(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires or 0.0
+    return (
+        following_request(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires
+        or 0.0
+    )
 
 
 def _spent(seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _Happened) -> SessionSummary:

@@ -14,7 +14,7 @@ from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_session import variant_session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import cached_counter
-from ctxtui.services.editing.variant_files import VariantFile, keep_variant, variants_dir
+from ctxtui.services.editing.variant_files import VariantFile, variants_dir, write_variant
 from ctxtui.services.lab.experiment import bench_of, keep_loaded
 from ctxtui.services.lab.variants import own_models, sought, variants
 from ctxtui.services.recordings.open_by_name import locate, open_named
@@ -80,4 +80,4 @@ class OpenLab:
         title = f"{session.about.title or self._loaded.name} (what if: {variant_words(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))
-        return keep_variant(self._folder, name, variant_words(self._rows[index], model=True), written)
+        return write_variant(self._folder, name, variant_words(self._rows[index], model=True), written)

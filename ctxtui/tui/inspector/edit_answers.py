@@ -135,7 +135,7 @@ class EditAnswers:
             )
             if what.needless:
                 self._waits = None
-                overlay.withdraw(made)
+                overlay.remove_staged(made)
                 changed()
                 return edit_answers.needless(what, self.blocks())
             return edit_answers.staged(what, self.blocks())

@@ -31,7 +31,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_request import UnderEdits
-from ctxtui.services.editing.later_calls import situation_of
+from ctxtui.services.editing.later_calls import policy_context_of
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.features import Features
 from tests.cases import claude_code, claude_code_requests
@@ -117,7 +117,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     ledger = CostLedger(book, scene.running, Stays(scene.session.tree))
     ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
     before = here.under.applied if here.under is not None else here.applied.without_edits
-    situation = situation_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
+    situation = policy_context_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
     thread = EditedThread(ledger, calls, coming.charge)
     ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"

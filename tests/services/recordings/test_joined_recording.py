@@ -19,7 +19,7 @@ from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.exporting import resumed
+from ctxtui.services.editing.exporting import copy_own_transcript
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.summary_memory import usage_pass
 from ctxtui.services.recordings.joined_recording import JoinedRecording
@@ -305,15 +305,18 @@ def test_the_clients_own_records_are_what_is_copied_for_it(home: Path, tmp_path:
     transcript = plant(home, tmp_path)
     alone = load(transcript)
     chosen = choose_call(alone.session)
-    expected = resumed(alone, chosen, "claude-code")
+    expected = copy_own_transcript(alone, chosen, "claude-code")
     record(list(alone.session.calls.values())[2:], transcript.stem)
     joined = load(transcript)
-    found = resumed(joined, choose_call(joined.session), "claude-code")
+    found = copy_own_transcript(joined, choose_call(joined.session), "claude-code")
     assert joined.transcript == transcript
     assert found.data.count(b"\n") == expected.data.count(b"\n") and found.lost == expected.lost
     # What only went by here is translated.
     one = choose_call(joined.session)
-    assert resumed(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data != found.data
+    assert (
+        copy_own_transcript(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data
+        != found.data
+    )
 
 
 def test_a_fork_counts_the_calls_that_are_shown(home: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class StagingController(EditController):
         positions = self.edits.positions()
         if not positions:
             return
-        about = overlay.about(context.targets(positions))
+        about = overlay.edits_of(context.targets(positions))
         standing = edits_from_selection.covering_edits(context, about, kind, positions)
         if standing:
             self.edits.take_back(standing)
