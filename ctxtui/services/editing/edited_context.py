@@ -27,8 +27,8 @@ from ctxtui.services.recordings.open import read_content
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.kit.resume import UNANSWERED, KeptBlock, ResumedFile, ResumeOrder, TranslatedOrder
-from ctxtui.transcripts.targets import TARGETS, target_of, translation_of
+from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, SentBlock, TranslatedOrder
+from ctxtui.transcripts.targets import TARGETS, find_target, load_translation
 from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
 
@@ -70,7 +70,7 @@ class Ready:
     @property
     def resumed(self) -> str:
         """The form that the recording tool resumes; "" if none."""
-        target = target_of(self.session.about.source)
+        target = find_target(self.session.about.source)
         return target.name if target is not None else ""
 
 
@@ -127,7 +127,7 @@ def translate_context(ready: Ready, form: str) -> Written:
     """
     if ready.applied.refused:
         raise RequestRefused(ready.applied.refused, way_out="revert the edit")
-    target, about = translation_of(form), ready.session.about
+    target, about = load_translation(form), ready.session.about
     end = answer_end(ready.session.tree, ready.context.nodes)
     items = [
         one.item for one in ready.applied.items if end is None or one.node < 0 or ready.context.position(one.node) < end
@@ -207,7 +207,7 @@ def copy_to_resume(ready: Ready, source: Path, form: str) -> ResumedFile:
     if list(ready.context.nodes) != nodes[: len(ready.context)]:
         nodes, end = list(ready.context.nodes), answer_end(tree, ready.context.nodes)
     kept = [
-        KeptBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
+        SentBlock(one.item, ready.context.position(one.node) if one.node >= 0 else None) for one in ready.applied.items
     ]
     size, behind = _size(ready)
     return target.write(

@@ -25,7 +25,7 @@ from ctxtui.services.library.totals.summary_memory import usage_pass
 from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate
-from ctxtui.transcripts.joined import SessionJoin, news_between
+from ctxtui.transcripts.joined import SessionJoin, events_between
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from tests.corpus import ABSENT, corpus_files, few_params
@@ -287,7 +287,7 @@ def test_calls_that_come_between_make_another_session() -> None:
     old, new = Session(), Session()
     for session, calls in ((old, [two]), (new, [one, two])):
         session.calls, session.order = {call.id: call for call in calls}, {"main": [call.id for call in calls]}
-    assert news_between(old, new) is None and news_between(new, new) == []
+    assert events_between(old, new) is None and events_between(new, new) == []
 
 
 def test_what_ctxtui_did_not_record_is_opened_as_ever(home: Path, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from ctxtui.services.editing.waiting_edits import apply_due, conditions_met
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
-from ctxtui.transcripts.kit.http_exchange.exchanges import with_held
+from ctxtui.transcripts.kit.http_exchange.exchanges import with_server_items
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 
 MAX_OPEN_RECORDINGS: Final = 4
@@ -104,7 +104,7 @@ class Preparer:
             if previous is None:
                 return PreparedRequest(why="it goes on from what the provider keeps, which is not on record")
             previous_items = recording.session.tree.items(previous.response_head)
-            decoded = with_held(decoded, [item for item in previous_items if item.place.section == "messages"])
+            decoded = with_server_items(decoded, [item for item in previous_items if item.place.section == "messages"])
         leaving = _DecodedRequest(request, decoded, recording.session.tree.extend(ROOT, decoded.items))
         calls = recording.session.thread_calls(request.thread)
         if not calls or calls[-1].usage is None:
