@@ -302,10 +302,10 @@ def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
 def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> BlockFigure:
     first = book.first_report(call.thread, call.epoch.number) or call
     slack = round(sum(_read_tokens(book, first)) * (book.whole_slack(first.model, first.sent_head) or 0.0))
-    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
+    block = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
-        block=made,
+        block=block,
         category=category,
         role="",
         tokens=tokens,

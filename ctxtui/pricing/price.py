@@ -216,7 +216,7 @@ def further_usage(call: Call) -> Usage:
     passes = other_passes(call.extra)
     if not passes:
         return _NO_USAGE
-    own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))
+    own = (pass_.usage for pass_ in passes if plain_id(pass_.model or call.model) == plain_id(call.model))
     return sum(own, _NO_USAGE)
 
 

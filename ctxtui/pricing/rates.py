@@ -191,14 +191,14 @@ def _rates_at(model: str, provider: str, day: str, length: int, terms: Terms) ->
     def total(**tokens: int) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = calc_price(
+            price = calc_price(
                 Tokens(**tokens),
                 model,
                 provider_id=provider or None,
                 genai_request_timestamp=_parse_day(day),
                 price_context=terms.context or None,
             )
-        return float(found.total_price)
+        return float(price.total_price)
 
     n = length
     try:

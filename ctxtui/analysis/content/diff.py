@@ -238,10 +238,10 @@ def matching_ranges(
         if olds[start:end] == news[first:last]:
             yield (start, end), (first, last), True
             continue
-        said = [neutral_key(a[n]) for n in old_rows[start:end]]
-        says = [neutral_key(b[n]) for n in new_rows[first:last]]
-        for (low, high), (left, right) in align(said, says):
-            equal = said[low:high] == says[left:right]
+        old_keys = [neutral_key(a[n]) for n in old_rows[start:end]]
+        new_keys = [neutral_key(b[n]) for n in new_rows[first:last]]
+        for (low, high), (left, right) in align(old_keys, new_keys):
+            equal = old_keys[low:high] == new_keys[left:right]
             yield (start + low, start + high), (first + left, first + right), equal
 
 

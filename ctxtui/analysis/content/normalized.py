@@ -22,7 +22,7 @@ def neutral_key(node: Node) -> Hashable:
         return category, _definition(value)
     content = read_value(block.kind, value)
     arguments = _sorted_json(arguments_value(content)) if content.arguments else ""
-    media = tuple((one.media_type, one.data or one.url) for one in content.media)
+    media = tuple((item.media_type, item.data or item.url) for item in content.media)
     name = content.name if category == "tool_call" else ""
     return category, content.text, name, arguments, media, content.hidden if not content.text else 0
 
@@ -55,7 +55,7 @@ def diff_text(node: Node) -> str:
     content = read_value(node.block.kind, value)
     if category == "tool_call":
         return "\n".join([content.name, *_lines(arguments_value(content))])
-    media = "\n".join(f"{one.media_type} {one.url or len(one.data)}" for one in content.media)
+    media = "\n".join(f"{item.media_type} {item.url or len(item.data)}" for item in content.media)
     return "\n".join(part for part in (content.text, media) if part) or node.block.body.decode("utf-8", "replace")
 
 

@@ -94,8 +94,8 @@ class ToolUse:
             if category == _CALL:
                 self._calls[called_tool(block)] += 1
             elif category == _TOOLS:
-                for one in read_definitions(block):
-                    self._define(node, one)
+                for definition in read_definitions(block):
+                    self._define(node, definition)
             elif category == _RESULT:
                 self._found.update(referenced_tools(block))
         self._head = head
@@ -146,12 +146,12 @@ def tool_calls(stays: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
     """
     for node in stays.all_nodes():
         if tree[node].category == _CALL:
-            made, first = stays.answering_call(node), stays.first_call(node) or 0
-            yield node, max(0, first - 1) if made is None else made
+            number, first = stays.answering_call(node), stays.first_call(node) or 0
+            yield node, max(0, first - 1) if number is None else number
     for node in stays.answer_nodes():
-        made = stays.answering_call(node)
-        if tree[node].category == _CALL and stays.first_call(node) is None and made is not None:
-            yield node, made
+        number = stays.answering_call(node)
+        if tree[node].category == _CALL and stays.first_call(node) is None and number is not None:
+            yield node, number
 
 
 def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:

@@ -71,11 +71,11 @@ def _rows(tree: Tree, head: int, after: int) -> list[int]:
 
 def _pairs(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
     """Pair blocks that are the same in both, and those that are two versions of one."""
-    found = []
+    pairs_ = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:
-            found += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
+            pairs_ += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
         else:
             pairs = match_versions(tree, tree, olds[start:end], news[first:last])
-            found += [(olds[start + i], news[first + j], False) for i, j in pairs]
-    return found
+            pairs_ += [(olds[start + i], news[first + j], False) for i, j in pairs]
+    return pairs_

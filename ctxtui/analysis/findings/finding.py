@@ -102,10 +102,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
-        kept = without_quoted(self.situation, edits)
-        if edits and not kept:
+        unquoted = without_quoted(self.situation, edits)
+        if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")
-        return kept
+        return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
         """USD saved in the calls by the markers of `cache`, from the lab; None if unknown."""

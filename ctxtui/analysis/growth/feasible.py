@@ -43,8 +43,8 @@ class Feasibility(Struct, frozen=True):
     @property
     def answer(self) -> str:
         """Answer for the usable share, else for the window."""
-        known = self.usable or self.window
-        return judge_fit(self.after, known.tokens) if known is not None else UNKNOWN
+        limit = self.usable or self.window
+        return judge_fit(self.after, limit.tokens) if limit is not None else UNKNOWN
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:

@@ -123,6 +123,6 @@ def _by_lifetime(write: int, report: Usage, plain: Usage, under: Usage) -> dict[
         return parts
     like = under if under.cache_write else report
     whole = like.cache_write
-    found = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
-    found[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(found.values())
-    return found
+    parts_ = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
+    parts_[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(parts_.values())
+    return parts_

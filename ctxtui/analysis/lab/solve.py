@@ -45,7 +45,7 @@ class FittedVariant(Struct, frozen=True):
     @property
     def held_out(self) -> float | None:
         """Average saving on sessions that the choice was not fitted to."""
-        return sum(one.saves for one in self.folds) / len(self.folds) if self.folds else None
+        return sum(fold.saves for fold in self.folds) / len(self.folds) if self.folds else None
 
 
 def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
@@ -60,7 +60,7 @@ def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
     best = _best(every, names)
     folds = []
     for session, costs in sessions.items() if len(every) > 1 else ():
-        chosen = _best([one for other, one in sessions.items() if other != session], names)
+        chosen = _best([costs_ for other, costs_ in sessions.items() if other != session], names)
         folds.append(Fold(session, chosen, 1 - costs[chosen], 1 - min(costs[name] for name in names)))
     return FittedVariant(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
 

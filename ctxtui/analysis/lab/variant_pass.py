@@ -81,10 +81,10 @@ class SentLengths:
         self._share = own / whole if whole > 0 else 0.0
 
     def __call__(self, node: int) -> int:
-        found = self._known.get(node)
-        if found is None:
-            found = self._known[node] = max(0, min(self._total, self._length(node)))
-        return found
+        length = self._known.get(node)
+        if length is None:
+            length = self._known[node] = max(0, min(self._total, self._length(node)))
+        return length
 
     def _length(self, node: int) -> int:
         if not self._share:
@@ -179,7 +179,9 @@ class LabInputs:
     def _ledgers(self) -> dict[str, tuple[CostLedger, int]]:
         """Ledger of each call's thread, and the call's index in it."""
         threads = thread_costs(self.book, self.costs)
-        return {call.id: (one.ledger, n) for one in threads for n, call in enumerate(one.calls[: one.ledger.done])}
+        return {
+            call.id: (costs.ledger, n) for costs in threads for n, call in enumerate(costs.calls[: costs.ledger.done])
+        }
 
     def paid_usd(self, call: Call) -> float | None:
         """Cost of a recorded call in USD; None if unknown."""
@@ -345,15 +347,15 @@ class VariantPass:
         call, nodes = step.call, here.applied.context.nodes
         if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
-        found = []
+        freed = []
         for depth in self._bench.part_ends(call):
             raw, node = (nodes[depth - 1], here.path.sent_node(depth - 1)) if depth else (ROOT, ROOT)
-            found.append(
+            freed.append(
                 self._counted_tokens(model, raw, call.sent_head) - self._counted_tokens(model, node, here.head)
             )
         own = self._counted_tokens(model, call.sent_head, call.sent_head)
         whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
-        return found[0], found[1] - found[0], whole - found[1]
+        return freed[0], freed[1] - freed[0], whole - freed[1]
 
     def _answer(self, call: Call, model: str) -> int | None:
         """Tokens of the recorded answer without a report; None if none is recorded."""
@@ -376,14 +378,14 @@ class VariantPass:
             return 0
         changed = {change.node for change in here.applied.changes.values()}
         left = step.gone.where(lambda node: node not in changed) if changed else step.gone
-        found = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+        tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
         # An edit of a block that its client removed has no effect.
         stood = (
             one.after
             for one in here.applied.changes.values()
             if one.after is not None and one.node in step.gone.by_node
         )
-        return found + sum(self._block_tokens(model, block) for block in stood)
+        return tokens + sum(self._block_tokens(model, block) for block in stood)
 
     def _outcome(
         self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int

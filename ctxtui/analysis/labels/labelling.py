@@ -72,8 +72,8 @@ class Labelling:
                 matches_ += attempt(rule, partial(find_matches, n, rule, text, self._extents(matches_)))
         return cut_text(len(text), matches_)
 
-    def _extents(self, found: Sequence[Match]) -> list[tuple[str, int, int]]:
-        return [(self.rules[one.rule].label, one.start, one.end) for one in found]
+    def _extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
+        return [(self.rules[one.rule].label, one.start, one.end) for one in matches_]
 
 
 def _contains(body: bytes, needle: bytes) -> bool:

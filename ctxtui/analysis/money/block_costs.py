@@ -116,7 +116,9 @@ def most_expensive_blocks(threads: list[ThreadCosts], most: int) -> list[Expensi
     likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES_PER_BLOCK]
     blocks = [_sum_block(where[digest]) for digest in likely if carried[digest]]
     # Blocks without a (known) cost are left out.
-    return sorted((one for one in blocks if one.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+    return sorted((block for block in blocks if block.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[
+        :most
+    ]
 
 
 def _sum_block(places: list[tuple[ThreadCosts, int]]) -> ExpensiveBlock:

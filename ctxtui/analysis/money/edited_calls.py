@@ -139,9 +139,9 @@ def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
         size = here.tokens(position) if change is None else 0 if change.after is None else here.count(change.after)
         freed[position] = here.size(position) - size
     for sign, applied in ((-1, after), (1, here.applied)):
-        for one in applied.inserts:
-            tokens = sum(here.count(item.block) for item in one.items)
-            freed[one.position] = freed.get(one.position, 0) + sign * tokens
+        for insert in applied.inserts:
+            tokens = sum(here.count(item.block) for item in insert.items)
+            freed[insert.position] = freed.get(insert.position, 0) + sign * tokens
     return {position: tokens for position, tokens in sorted(freed.items()) if tokens}
 
 
@@ -174,10 +174,10 @@ class EditedThread(NamedTuple):
 
     def _nodes(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
         """Convert `freed` to the nodes of the blocks in the calls: a context under edits has other nodes."""
-        context, found = here.context, dict[int, int]()
+        context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))
             node = self.ledger.stays.node_of(target.digest, target.occurrence + 1)
             if node is not None:
-                found[node] = found.get(node, 0) + tokens
-        return found
+                nodes[node] = nodes.get(node, 0) + tokens
+        return nodes

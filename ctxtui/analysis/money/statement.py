@@ -57,15 +57,15 @@ class Statement(Struct, kw_only=True):
         """Duration of calls, by size of context."""
         return latencies(self.calls)
 
-    def add_statement(self, other: Statement, prefix: str = "") -> None:
+    def add_statement(self, statement: Statement, prefix: str = "") -> None:
         """Add another session's statement with other calls; its threads get `prefix`."""
-        self.bill.add_bill(other.bill, prefix)
-        self.heaviest = sorted([*self.heaviest, *other.heaviest], key=lambda one: -one.usd)
-        self.cures = sorted([*self.cures, *other.cures], key=lambda one: -one.saves)
-        self.ahead = [*self.ahead, *other.ahead]
-        self.subscription = other.subscription and (self.subscription or not self.sessions)
-        self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
-        self.tools = merge_rows([*self.tools, *other.tools])
-        self.categories = merge_rows([*self.categories, *other.categories])
-        self.calls += other.calls
-        self.sessions += other.sessions
+        self.bill.add_bill(statement.bill, prefix)
+        self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda one: -one.usd)
+        self.cures = sorted([*self.cures, *statement.cures], key=lambda one: -one.saves)
+        self.ahead = [*self.ahead, *statement.ahead]
+        self.subscription = statement.subscription and (self.subscription or not self.sessions)
+        self.peak, self.window = max((self.peak, self.window), (statement.peak, statement.window))
+        self.tools = merge_rows([*self.tools, *statement.tools])
+        self.categories = merge_rows([*self.categories, *statement.categories])
+        self.calls += statement.calls
+        self.sessions += statement.sessions

@@ -43,10 +43,10 @@ class SessionTotals(Struct, frozen=True):
         """Sum of both."""
         return self.main.plus(*self.others[1:])
 
-    def plus(self, other: SessionTotals) -> SessionTotals:
+    def plus(self, totals: SessionTotals) -> SessionTotals:
         """Add another session with other calls."""
         return SessionTotals(
-            self.main.plus(*other.main[1:]), self.others.plus(*other.others[1:]), self.agents + other.agents
+            self.main.plus(*totals.main[1:]), self.others.plus(*totals.others[1:]), self.agents + totals.agents
         )
 
     def as_fields(self) -> dict[str, Any]:
