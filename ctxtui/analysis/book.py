@@ -161,8 +161,9 @@ class Book:
         return done, len(self.session.tree)
 
     def settle(self) -> None:
-        """Update the weights after the whole recording was read and counted, independent of how it was read in
-        pieces.
+        """Update the weights after the whole recording was read and counted.
+
+        The result does not depend on the pieces in which it was read.
         """
         self._publish(all_there_is=True)
 

@@ -77,12 +77,12 @@ SEARCHES_TEXT: Final = "system prompt and tools, and what searches brought, not 
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
-    """One block of a context: its tree `node` (`ROOT` if not recorded), its tokens with 90 % interval, and their
-    method.
+    """One block of a context: its tokens with 90 % interval, and their method.
 
-    `method` is ``exact`` or ``guessed``; ``reported`` for reasoning, ``inferred`` for unrecorded input. `read` is
-    False for a block that the provider removes before the model reads (its tokens count nowhere). `gone` gives
-    reason and start of an absence that a report shows; the block's replacement is ``inferred``.
+    `node` is its tree node (`ROOT` if not recorded). `method` is ``exact`` or ``guessed``; ``reported`` for
+    reasoning, ``inferred`` for unrecorded input. `read` is False for a block that the provider removes before the
+    model reads (its tokens count nowhere). `gone` gives reason and start of an absence that a report shows; the
+    block's replacement is ``inferred``.
     """
 
     node: int

@@ -221,7 +221,7 @@ def further_usage(call: Call) -> Usage:
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """Use the units that Cohere bills: they differ from the reported context, because text that Cohere adds is free."""
+    """Use the units that Cohere bills, which differ from the reported context: text added by Cohere is free."""
     report = extra.get("usage")
     units = report.get("billed_units") if isinstance(report, dict) else None
     if not isinstance(units, dict):

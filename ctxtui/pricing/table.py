@@ -1,6 +1,6 @@
-"""The override table: prices that the price library lacks or has wrong, and the user's own, which take precedence.
+"""The override table: prices missing or wrong in the price library, and the user's own.
 
-Also lists the models of a provider that the library has.
+Overrides take precedence. Also lists the models of a provider that the library has.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _LONGEST_LIFETIME: Final = 720 * _MINUTE
 
 
 def entry_lifetime(call: Call) -> float:
-    """Promised lifetime of the entries that `call` wrote or read, in seconds, by what it wrote (facts §2, §4)."""
+    """Promised lifetime in seconds of the entries of `call`, by what it wrote (facts §2, §4)."""
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST_LIFETIME
@@ -36,8 +36,9 @@ def entry_lifetime(call: Call) -> float:
 
 
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
-    """Lifetime of a cached prefix in seconds: that of the longest-lived entry (`longest`), or the provider's
-    retention.
+    """Lifetime of a cached prefix in seconds.
+
+    That of the longest-lived entry (`longest`), or the provider's retention.
     """
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention

@@ -1,4 +1,7 @@
-"""Input cost of a session under other cache breakpoints: per strategy, and the optimum with all pauses known."""
+"""Input cost of a session under other cache markers: per strategy, and the optimum.
+
+The optimum knows all pauses.
+"""
 
 from __future__ import annotations
 

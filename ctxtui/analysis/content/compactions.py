@@ -1,4 +1,4 @@
-"""Effects of compactions on a context: facts kept by the summary, facts lost, and the cost of recovering them.
+"""Effects of compactions: facts kept by the summary, facts lost, and the cost of recovering them.
 
 *Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines,
 as in
@@ -420,9 +420,10 @@ _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """Text of the compaction's summary plus the lost files and decisions, and the literals that had to be repeated.
+    """Add the lost facts to the text of the compaction's summary.
 
-    `otherwise` replaces an encrypted summary.
+    Files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
+    summary.
     """
     text_ = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))
     parts = [text_ or otherwise]

@@ -28,8 +28,9 @@ _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool
 
 
 class DeadResult(NamedTuple):
-    """A result that was never quoted: its first `node`, its `tokens`, the call (from 1) that added it, and its
-    number of calls.
+    """A result that was never quoted: its first `node` and its `tokens`.
+
+    Also the call (from 1) that added it, and its number of calls.
     """
 
     node: int

@@ -76,7 +76,10 @@ def _unnumbered(text: str) -> str:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between ends of sentences, `STEP_CHARACTERS` characters at a time; some are empty."""
+    """Yield the pieces of `line` between ends of sentences, in steps of `STEP_CHARACTERS`.
+
+    Some are empty.
+    """
     at = 0
     for begin in range(0, len(line), STEP_CHARACTERS):
         for match in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):

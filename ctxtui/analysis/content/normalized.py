@@ -12,9 +12,10 @@ from ctxtui.core.tree import Node
 
 
 def neutral_key(node: Node) -> Hashable:
-    """Category and content of a block: text, a call's tool and input, or a tool's name, description and schema.
+    """Category and content of a block, independent of its dialect.
 
-    Ids, signatures and the role's name are left out, so that two clients' records of one conversation agree.
+    Text, a call's tool and input, or a tool's name, description and schema. Ids, signatures and the role's name
+    are left out, so that two clients' records of one conversation agree.
     """
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()

@@ -1,4 +1,4 @@
-"""Tools of a context by server: tokens of their definitions, whether they are loaded, and number of calls."""
+"""Tools of a context by server: tokens of definitions, whether they are loaded, number of calls."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"
 
 
 class ToolFigures(Struct, frozen=True):
-    """One tool: `tokens` of its definition (None: not recorded or not counted yet), its `state`, and its `calls`.
+    """One tool: `tokens` of its definition, its `state`, and its number of `calls`.
 
-    A `name` "" means all tools of a server that are not listed.
+    `tokens` is None if the definition is not recorded or not counted yet. A `name` "" means all tools of a server
+    that are not listed.
     """
 
     server: str
@@ -155,7 +156,7 @@ def tool_calls(stays: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
 
 
 def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
-    """Count the calls of each tool, by (server, name), in these `calls` of a thread including their answers."""
+    """Count the calls of each tool, by (server, name), in `calls` including their answers."""
     stays = BlockLifetimes(tree)
     stays.advance(calls)
     return Counter(called_tool(tree[node].block) for node, _ in tool_calls(stays, tree))

@@ -1,4 +1,4 @@
-"""Blocks that change during a run: the same position in the context, with other content call after call."""
+"""Blocks that change during a run: the same position in the context, with other content."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ctxtui.core.tree import Tree
 
 
 class ChangingBlock(Struct, frozen=True):
-    """A block whose content changed: the `nodes` of its versions in order, and the `calls` (from 1) that began each.
+    """A block whose content changed: the `nodes` of its versions in order.
 
-    Everything after such a block leaves the cached prefix at every change.
+    `calls` are the calls (from 1) that began each. Everything after such a block leaves the cached prefix at
+    every change.
     """
 
     nodes: tuple[int, ...]

@@ -25,8 +25,10 @@ from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
 class Place(NamedTuple):
-    """Where something was found: `what` it is, the `call` that first sent it and its `block` in the context (both from
-    1), and what it came from (`origin`: a tool and its argument, or who wrote it)."""
+    """Position of a finding: its subject (`what`), the `call` that first sent it, and its `block`.
+
+    Both count from 1. `origin` is a tool with its argument, or the author.
+    """
 
     what: str
     call: int
@@ -159,7 +161,7 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every call, number of `calls` that held any of them, and number of blocks."""
+    """Effect of edits: `tokens` freed in every call, calls that held any of them, number of blocks."""
 
     tokens: int
     calls: int

@@ -13,7 +13,7 @@ KIND = "loops"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report calls that were made at least three times in a row, also in cycles of two or three, with equal answers."""
+    """Report calls made at least three times in a row with equal answers, also in cycles of two or three."""
     here = inputs.situation
     loops = find_loops(here.context)
     positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]

@@ -29,9 +29,10 @@ UNKNOWN: Final = "not known"
 
 
 class Feasibility(Struct, frozen=True):
-    """Whether `ahead` more of `unit` fit: the context `after` them (None: unknown), and when each limit is reached.
+    """Whether `ahead` more of `unit` fit, and when each limit is reached.
 
-    The limits are the usable share of the window and the window itself (None: unknown).
+    `after` is the context after them (None: unknown). The limits are the usable share of the window and the
+    window itself (None: unknown).
     """
 
     unit: str

@@ -79,10 +79,9 @@ def _usage_under_edits(report: Usage, plain: VariantCall, under: VariantCall) ->
 
 
 def _usd(bench: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
-    """Cost of `recorded` as `call`, perhaps of another model, with another `usage`: the paid cost plus the
-    difference.
+    """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
 
-    Without a recorded price, the difference alone.
+    `call` may go to another model. Without a recorded price, the difference alone.
     """
     assert recorded.usage is not None
     paid, now = bench.paid_usd(recorded), simulated_usd(bench, call, usage)

@@ -1,4 +1,4 @@
-"""Data that all variants of a thread share at one call: the recorded context, its token counts, its quotes."""
+"""Data that all variants of a thread share at one call: context, token counts, quotes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Finds the best variant for a family of sessions, with cross-validation, and the break-even of keeping a cache
-warm.
+"""Finds the best variant for a family of sessions, and the break-even of keeping a cache warm.
 
-The break-even compares requests that only read an entry with writing it again.
+The choice is cross-validated. The break-even compares requests that only read an entry with writing it again.
 """
 
 from __future__ import annotations
@@ -70,8 +69,7 @@ def _best(every: Sequence[Costs], names: Sequence[str]) -> str:
 
 
 class KeepWarm(NamedTuple):
-    """Keeping an entry of `life` seconds warm: up to `requests` requests that only read it cost less than rewriting
-    it.
+    """Keeping an entry of `life` seconds warm: `requests` reads cost less than rewriting it.
 
     That lasts `seconds`. `read` and `write` are USD for the whole context, or multiples of fresh tokens.
     """
@@ -101,7 +99,7 @@ def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> 
 
 
 class Pauses(NamedTuple):
-    """Pauses of a session longer than an entry's lifetime, those in which keeping warm is cheaper, and the saving.
+    """Pauses of a session longer than an entry's lifetime, those where keeping warm is cheaper, and the saving.
 
     `saved` is in the unit of the rates.
     """

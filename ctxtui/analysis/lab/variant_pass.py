@@ -48,10 +48,10 @@ Counted = Callable[[int, int], int]
 
 
 class SentLengths:
-    """Tokens up to a node of the request with context `head` and `total` tokens, sent for a recorded one of `own`
-    tokens.
+    """Tokens up to a node of the request with context `head` and `total` tokens.
 
-    A common prefix has its reported length, and edited parts are counted, as in the price tag
+    It is sent for a recorded one of `own` tokens. A common prefix has its reported length, and edited parts are
+    counted, as in the price tag
     (`curation.price.edited_prompt`): unrecorded or miscounted tokens are at the position where a report first
     showed them, not all at the front. Without an earlier report, or with another model's (`told` is False), the
     `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node for other variants
@@ -168,9 +168,7 @@ class LabInputs:
         return self._lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
-        """Number of blocks of a recorded call's context that were read, and that were read or written, by the
-        report.
-        """
+        """Blocks of a recorded call's context that were read, and that were read or written, by the report."""
         ledger, number = self._ledgers[call.id]
         charged = ledger.rates_of(number)
         return charged.read, charged.write

@@ -23,7 +23,10 @@ from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
 
 def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
-    """Round `amounts` so that the displayed values add up to the displayed sum: the largest remainders round up."""
+    """Round `amounts` so that the displayed values add up to the displayed sum.
+
+    The largest remainders round up.
+    """
     unit = 10**decimals
     scaled = [amount * unit for amount in amounts]
     whole = [int(amount // 1) for amount in scaled]

@@ -35,7 +35,10 @@ class ExpensiveBlock(Struct, frozen=True):
 
 
 class ThreadCosts:
-    """Ledger of one thread of a counted book, up to its end or call number `until`, and the lifetimes of its blocks."""
+    """Ledger of one thread of a counted book, and the lifetimes of its blocks.
+
+    Up to the thread's end or call number `until`.
+    """
 
     def __init__(
         self,

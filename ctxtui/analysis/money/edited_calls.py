@@ -1,4 +1,4 @@
-"""Effect that edits would have had on the recorded calls of a thread, from one of them on: tokens and cost of each.
+"""Effect that edits would have had on the recorded calls of a thread: tokens and cost of each.
 
 Every call is charged by its own model's rates for its reported reads, writes and fresh input, minus the freed
 tokens; the ledger gives each block's position in a report. The first call after the edits reads only the tokens
@@ -73,7 +73,7 @@ def charge_edited_calls(
     left: Usage | None = None,
     scale: float = 1.0,
 ) -> EditedCalls:
-    """The `calls` of the thread of `ledger` after the first `since`, if the nodes in `freed` were that much smaller.
+    """Recompute the calls after the first `since`, if the nodes in `freed` were that much smaller.
 
     `left` is the simulated usage of the first of them (None: it reads everything as before), `charge` prices a
     usage (None: no costs), and `scale` is the number of charged tokens per counted one.
@@ -155,11 +155,12 @@ class EditedThread(NamedTuple):
     def calls_under(
         self, here: PolicyContext, after: Applied, tag: PriceTag | None, *, since: int = 0, until: int | None = None
     ) -> EditedCalls | None:
-        """The calls after the first `since`, up to number `until`, under the edits of `after`, whose price is `tag`.
+        """The calls after the first `since`, up to number `until`, under the edits of `after`.
 
-        `tag` is for the context `here` (None: unknown). Its remaining cache counts if the edits are made later
-        than in the first call. None if there is no call, if the edits change nothing, or if thinking would have
-        been removed from the first call on: during its turn it must be sent back.
+        `tag` is the price of the edits. `tag` is for the context `here` (None: unknown). Its remaining cache
+        counts if the edits are made later than in the first call. None if there is no call, if the edits change
+        nothing, or if thinking would have been removed from the first call on: during its turn it must be sent
+        back.
         """
         freed, calls = freed_tokens(here, after), self.calls[:until]
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):

@@ -80,8 +80,9 @@ def last_week(calls: Iterable[CallUse], at: float) -> QuotaWindow:
 
 
 class ReportedWindow(NamedTuple):
-    """A provider's `report` on a window, and our count in it until then (`ours`), over calls of the reported
-    clients.
+    """A provider's `report` on a window, and our count in it until then (`ours`).
+
+    Over calls of the reported clients.
     """
 
     report: QuotaReport

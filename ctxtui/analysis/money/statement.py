@@ -13,8 +13,7 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry: its `category`, its tool's or first words (`label`), and its subject
-    (`about`).
+    """A block that was expensive to carry: `category`, tool or first words (`label`), subject (`about`).
 
     Also its tokens, USD, and number of calls. `gone_since`: the call (from 1) from which on it is no longer in
     its thread's context, 0 if it still is.

@@ -1,4 +1,4 @@
-"""Tokens and cost of each tool in a session: its definition in the calls that carried it, its calls and results.
+"""Tokens and cost of each tool in a session: its definition, its calls and results.
 
 From the same ledgers as the bill.
 """

@@ -1,4 +1,4 @@
-"""Ledger of tools over many sessions: tokens of definitions, use, and whether to keep, defer or drop each."""
+"""Ledger of tools over many sessions: tokens, use, and whether to keep, defer or drop each."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
 
 
 class LedgerServer(Struct, frozen=True, kw_only=True):
-    """All tools of one server ("": unnamed; `mcp`: shown to be an MCP server), most expensive definition first.
+    """All tools of one server, most expensive definition first.
 
-    Figures are sums, of `carried` the maximum. The verdict is for the server as a whole.
+    A `name` "" is unnamed; `mcp`: shown to be an MCP server. Figures are sums, of `carried` the maximum. The
+    verdict is for the server as a whole.
     """
 
     name: str

@@ -21,9 +21,10 @@ NOTHING: Final = SpendingRow("")
 
 
 class SessionTotals(Struct, frozen=True):
-    """Calls of a session's `main` thread and of all `others`, of which `agents` threads are subagents with reports.
+    """Calls of a session's `main` thread and of all `others`.
 
-    Unpriced and partly reported calls are counted in each row: its USD is then a lower bound.
+    `agents` of those threads are subagents with reports. Unpriced and partly reported calls are counted in each
+    row: its USD is then a lower bound.
     """
 
     main: SpendingRow = NOTHING
@@ -80,8 +81,9 @@ requests, for titles or summaries."""
 
 
 def thread_side(session: Session, call: Call, main: str) -> str:
-    """Thread that a session started for `call`: "" for its `main` one, prefixed with `OWN_PREFIX` if it is no
-    subagent.
+    """Thread that a session started for `call`: "" for its `main` one.
+
+    Prefixed with `OWN_PREFIX` if it is no subagent.
     """
     if call.thread == main:
         return ""

@@ -27,9 +27,10 @@ class Estimate(NamedTuple):
 
 
 def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
-    """Divide the sum of all numerators by that of all denominators, from one (numerator, denominator) per session.
+    """Divide the sum of all numerators by that of all denominators.
 
-    None if the denominator is 0. Sessions are treated as independent, their calls are not.
+    `parts` has one (numerator, denominator) per session. None if the denominator is 0. Sessions are treated as
+    independent, their calls are not.
     """
     above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
     if not below:
@@ -125,8 +126,9 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool: its server ("": none), name, number of calls, tokens of its results, USD of definition and use (None:
-    unknown).
+    """A tool: server ("": none), name, number of calls, tokens of its results, USD (None: unknown).
+
+    USD of its definition and use.
     """
 
     server: str

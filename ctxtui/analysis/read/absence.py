@@ -1,4 +1,4 @@
-"""Absences: recorded blocks that are absent from the context according to a report, without a record of it.
+"""Absences: recorded blocks that are absent from the context according to a report.
 
 A client may clear old results, leave out thinking or the answer of a failed call, and drop old messages without a
 record; the next report is then less than the recorded blocks. The absent blocks are inferred from that report
@@ -115,8 +115,9 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _among_new(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the blocks added since the previous call: a failed answer, its calls, one block that was recorded
-    differently.
+    """Check the blocks added since the previous call.
+
+    A failed answer, its calls, one block that was recorded differently.
     """
     came = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
@@ -177,8 +178,9 @@ def _among_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Oldest messages before a person's last one, up to the missing tokens, including those added since the previous
-    call.
+    """Oldest messages before a person's last one, up to the missing tokens.
+
+    Including those added since the previous call.
     """
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]

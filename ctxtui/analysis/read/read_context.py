@@ -1,8 +1,9 @@
-"""Read contexts: the part of a call's recorded context that its model read, from the reports up to that call.
+"""Read contexts: the part of a call's recorded context that its model read, by reports.
 
-Call by call: unrecorded input is inferred from the first report of an epoch and kept until the next one; input
-that a client attached again after a compaction is separate; and if a report falls short of the recorded blocks,
-the absent blocks are searched (`analysis.read.absence`). Later reports are not used.
+Reports up to that call are used. Call by call: unrecorded input is inferred from the first report of an epoch and
+kept until the next one; input that a client attached again after a compaction is separate; and if a report falls
+short of the recorded blocks, the absent blocks are searched (`analysis.read.absence`). Later reports are not
+used.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ _SMALLEST_WINDOW: Final = 256
 
 
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
-    """Blocks removed from the request of `call`, number `number` in its thread, according to answer and report.
+    """Blocks that the provider removed from the request of `call`, by answer and report.
 
-    Each cleared result is replaced by a `notice` of that many tokens. Every request is edited and cut separately.
+    `number` is the call's number in its thread. Each cleared result is replaced by a `notice` of that many
+    tokens. Every request is edited and cut separately.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -166,7 +168,7 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of `call` falls short by `rest` (below 0) and absent blocks have not been searched yet."""
+        """Whether the report of `call` falls short by `rest` (below 0) and has not been explained yet."""
         return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:

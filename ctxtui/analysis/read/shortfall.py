@@ -105,9 +105,10 @@ class ReadLine(Struct, frozen=True):
 
 
 class ReadStep(Struct, frozen=True):
-    """A `call` with a report: the index of the one that it extends, the read context of the last one with a report.
+    """A `call` with a report, and the call that it extends (`base`, an index).
 
-    `level` is the residual that its own is compared with.
+    `was` is the read context of the last call with a report. `level` is the residual that its own is compared
+    with.
     """
 
     call: Call
@@ -206,8 +207,9 @@ class Shortfalls:
         return gone.with_blocks(absent, missing.left, number) if absent else gone
 
     def find_certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
-        """Like `gone`, for blocks that exceed the report independent of the earlier residual: that many are absent
-        for certain.
+        """Like `find_absent`, for blocks that exceed the report independent of the earlier residual.
+
+        That many are absent for certain.
         """
         call = step.call
         most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
