@@ -80,11 +80,13 @@ def _check(
 ) -> Figures:
     __tracebackhide__ = True
     limits = Limits(
-        max_context=None if max_context is None else limit_checks.amount(str(max_context), "max_context"),
+        max_context=None if max_context is None else limit_checks.parse_count(str(max_context), "max_context"),
         max_block_chars=None
         if max_block_chars is None
-        else limit_checks.amount(str(max_block_chars), "max_block_chars"),
-        min_cache_read=None if min_cache_read is None else limit_checks.share(str(min_cache_read), "min_cache_read"),
+        else limit_checks.parse_count(str(max_block_chars), "max_block_chars"),
+        min_cache_read=None
+        if min_cache_read is None
+        else limit_checks.parse_share(str(min_cache_read), "min_cache_read"),
         max_rewrites=max_rewrites,
         max_cost=max_cost,
         min_read_per_write=min_read_per_write,
@@ -94,7 +96,7 @@ def _check(
         max_lost=max_lost,
     )
     before = None if baseline is None else Path(baseline)
-    found = limit_checks.check_file(Path(path), limits, before, limit_checks.share(str(tolerance), "tolerance"))
+    found = limit_checks.check_file(Path(path), limits, before, limit_checks.parse_share(str(tolerance), "tolerance"))
     broken = [one.told for one in found.verdicts if not one.passed]
     if broken:
         pytest.fail(f"{found.name}: " + "; ".join(broken), pytrace=False)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.search import VERSION, words_of
+from ctxtui.analysis.content.search import VERSION, searchable_text
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone
@@ -124,4 +124,4 @@ def _session(store: Store, unit: Unit) -> Session:
 
 
 def _texts(session: Session) -> Iterator[str]:
-    return filter(None, map(words_of, session.tree.blocks.values()))
+    return filter(None, map(searchable_text, session.tree.blocks.values()))

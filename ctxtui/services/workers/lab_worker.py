@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.lab import Experiment
-from ctxtui.analysis.lab.on_record import on_record
+from ctxtui.analysis.lab.on_record import apply_to_record
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_session import variant_session
@@ -76,7 +76,7 @@ class OpenLab:
 
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
-        session, run = self._loaded.session, on_record(self._bench, self._runs[0], self._runs[index])
+        session, run = self._loaded.session, apply_to_record(self._bench, self._runs[0], self._runs[index])
         title = f"{session.about.title or self._loaded.name} (what if: {variant_words(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
-from ctxtui.analysis.findings.cache_markers import UNASKED
+from ctxtui.analysis.findings.cache_markers import DEFAULT_STRATEGY
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.analysis.money.edited_calls import EditedCalls, EditedThread
 from ctxtui.analysis.money.savings import Cure, cleared_nodes
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, summed
+from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, rows_by_call, rows_by_category, rows_by_tool, sum_rows
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call, paid_id
@@ -35,7 +35,7 @@ from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import under_markers
-from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import one_spent
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -101,8 +101,12 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
     if by in _BLOCK_GROUPINGS:
         costs = {id_: price if id_ in own else None for id_, price in found.costs.items()}
         threads = thread_costs(found.book, costs)
-        shared = by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, found.book.names, own)
-        whole = summed(by_call(calls, found.costs))
+        shared = (
+            rows_by_category(threads, costs, own)
+            if by == CATEGORY
+            else rows_by_tool(threads, costs, found.book.names, own)
+        )
+        whole = sum_rows(rows_by_call(calls, found.costs))
         if whole.partial:
             shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
         return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
@@ -113,7 +117,7 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
         PROJECT: lambda call: session.about.cwd or UNKNOWN,
         "": lambda call: "",
     }
-    return by_call(calls, found.costs, namers[by])
+    return rows_by_call(calls, found.costs, namers[by])
 
 
 class StatementRequest(NamedTuple):
@@ -155,7 +159,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
             edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(made, one, counter, settings, edits)
         made.cures = measure_savings(one, counter, made.cures)
-        made.subscription = subscribed(named, settings)
+        made.subscription = is_subscription(named, settings)
     return SessionStatement(_call_costs(session, ids, one.costs), made, trouble)
 
 
@@ -178,7 +182,7 @@ def _within(call: Call, between: tuple[float, float] | None) -> bool:
     return between is None or between[0] <= (call.at or 0.0) < between[1]
 
 
-_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: UNASKED}
+_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
 
 
 def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:
@@ -192,7 +196,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     for cure in cures:
         thread, under = threads[cure.thread], None
         if cure.kind in _CACHES:
-            under = markers.of(_CACHES[cure.kind], thread.calls)
+            under = markers.edited_calls(_CACHES[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             under = _price_clearing(account, counter, thread, cure)
         found.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
@@ -208,4 +212,4 @@ def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cur
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
     after = base.situation.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
+    return edited.calls_under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
