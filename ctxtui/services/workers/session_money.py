@@ -36,7 +36,7 @@ from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import under_markers
 from ctxtui.services.library.session_actions import is_subscription
-from ctxtui.services.library.summarize import one_spent
+from ctxtui.services.library.summarize import spending_of_call
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
@@ -175,7 +175,7 @@ def _call_ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
 
 
 def _call_costs(session: Session, ids: frozenset[str], costs: Mapping[str, Cost | None]) -> list[CallSpent]:
-    return [one_spent(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
+    return [spending_of_call(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
 
 
 def _within(call: Call, between: tuple[float, float] | None) -> bool:
