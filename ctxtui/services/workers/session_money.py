@@ -34,7 +34,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
-from ctxtui.services.lab.marker_costs import under_markers
+from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import spending_of_call
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
@@ -191,7 +191,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     Other markers are tried in the lab; cleared results are priced at their call and over the recorded calls after it.
     """
     threads = {one.thread: one for one in account.threads()}
-    markers = under_markers(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
+    markers = run_marker_strategies(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
     found = []
     for cure in cures:
         thread, under = threads[cure.thread], None
