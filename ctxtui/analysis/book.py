@@ -184,9 +184,9 @@ class Book:
         return len(self._learning.forecasts)
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` from everything learnt; None if it extends no call with a report.
+        """Forecast the input of `call` from everything learnt.
 
-        Raises `IndexError` while its context is not counted.
+        None if it extends no call with a report. Raises `IndexError` while its context is not counted.
         """
         return self._learning.forecaster.forecast(call)
 
@@ -272,13 +272,19 @@ class Book:
         return node in self._reported.tokens or self.session.tree[node].block.digest in self._reported.alike
 
     def slack(self, model: str, node: int) -> float | None:
-        """Half of the 90 % interval of this node's own block, in tokens; None if it is counted exactly."""
+        """Half of the 90 % interval of this node's own block, in tokens.
+
+        None if it is counted exactly.
+        """
         own = self.cumulated(model).block_features(node)
         weights = self.weights(model)
         return None if is_exact(own, weights) else half_interval(own, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
-        """Half of the 90 % interval of the context `head`, as a share of its tokens; None if counted exactly."""
+        """Half of the 90 % interval of the context `head`, as a share of its tokens.
+
+        None if counted exactly.
+        """
         weights = self.weights(model)
         exact = all(is_exact(f, weights) for f in self.cumulated(model).composition_at(head))
         return None if exact else weights.half_width

@@ -113,7 +113,10 @@ FEWER_TEXT: Final = "tokens by which the blocks, as they are counted, come to mo
 
 
 class ResidualPart(Struct, frozen=True):
-    """`tokens` of a residual from one likely `cause`, in `steps` steps; most came with the report of call `since`."""
+    """`tokens` of a residual from one likely `cause`, in `steps` steps.
+
+    Most came with the report of call `since`.
+    """
 
     since: int
     tokens: int
@@ -158,7 +161,7 @@ def _since(number: int, call: int) -> str:
 
 def explain_residual(book: Book, call: Call) -> Residual | None:
     """Explain the residual of `call`; None if it is zero, unreported or not known yet."""
-    read = book.contexts.of(call)
+    read = book.contexts.read_of(call)
     if read is None or not read.residual or not read.reported or call.usage is None:
         return None
     what = MORE_TEXT if read.residual > 0 else FEWER_TEXT

@@ -33,8 +33,9 @@ def relative_rates(rules: CacheRules) -> MarkerRates:
 
 
 class MarkerPlan(NamedTuple):
-    """Markers for each call and the resulting cost. `exact`: no plan is cheaper; otherwise none costs less than
-    `bound`.
+    """Markers for each call and the resulting cost.
+
+    `exact`: no plan is cheaper; otherwise none costs less than `bound`.
     """
 
     marks: tuple[tuple[CacheMarker, ...], ...]
@@ -178,7 +179,10 @@ def _free_markers(
 
 
 def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
-    """Put markers in prompt order; one that only renews gets the lifetime of the next, as the order requires."""
+    """Put markers in prompt order.
+
+    One that only renews gets the lifetime of the next, as the order requires.
+    """
     labelled: list[CacheMarker] = []
     life = 0.0
     for marker in sorted(markers, key=lambda mark: -mark.position.number):

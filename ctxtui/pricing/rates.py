@@ -158,7 +158,10 @@ def _rates_from_library(
 
 @cache
 def _steps(model: str, provider: str, day: str) -> tuple[int, ...] | None:
-    """Prompt lengths (tokens) above which some rate of the model changes; None for a model without a price."""
+    """Prompt lengths (tokens) above which some rate of the model changes.
+
+    None for a model without a price.
+    """
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 

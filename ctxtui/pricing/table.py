@@ -143,9 +143,9 @@ class LibraryModel(NamedTuple):
 
 @cache
 def list_models(provider: str) -> tuple[LibraryModel, ...]:
-    """Models of `provider` with a known window in the price library, by name; empty for an unknown provider.
+    """Models of `provider` with a known window in the price library, by name.
 
-    `provider` is the library's id (``anthropic``, ``openai``).
+    Empty for an unknown provider. `provider` is the library's id (``anthropic``, ``openai``).
     """
     from genai_prices.data_snapshot import get_snapshot
 

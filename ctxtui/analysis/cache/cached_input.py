@@ -109,7 +109,7 @@ class CachedInputs:
         sending = self._sendings.get(call.thread)
         if sending is None:
             sending = self._sendings[call.thread] = ResentTracker(self._book, self._running)
-        resent, last, before = sending.enter(call), self._last.get(call.thread), self._reported.get(call.thread)
+        resent, last, before = sending.add_call(call), self._last.get(call.thread), self._reported.get(call.thread)
         found = CachedInput(resent=resent)
         if last is not None:
             life = self._life[call.thread] = max(self._life.get(call.thread, 0.0), entry_lifetime(last))

@@ -55,7 +55,10 @@ NO_CAUSE: Final = MissCause()
 def cause_from_requests(
     tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
 ) -> MissCause:
-    """Cause between two requests with recorded markers and parameters; `left` is the outcome of the first."""
+    """Cause between two requests with recorded markers and parameters.
+
+    `left` is the outcome of the first.
+    """
     explanation = explain.explain_miss(tree, before, now, left, outcome)
     if explanation is None or explanation.cause == explain.NOT_IN_RECORD:
         return MissCause()

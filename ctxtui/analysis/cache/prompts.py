@@ -248,7 +248,10 @@ class CachePrompts:
         return markers
 
     def learn_report(self, call: Call, first: bool) -> bool:
-        """Store the lengths in the report of `call` (`first`: of its thread); returns whether it cached anything."""
+        """Store the lengths in the report of `call` (`first`: of its thread).
+
+        Returns whether it cached anything.
+        """
         usage, lengths, rules = call.usage, self._length(call), self._rules(call)
         if usage is None:
             return False

@@ -88,8 +88,9 @@ class Replay:
         return forecasts
 
     def longest_life(self, calls: Sequence[Call]) -> float:
-        """Longest promised lifetime of the cache writes of `calls` in seconds; each is read once while calls are
-        only added.
+        """Longest promised lifetime of the cache writes of `calls` in seconds.
+
+        Each is read once while calls are only added.
         """
         checked, longest = self._lives
         if list(calls[: len(checked)]) != checked:  # identity is compared first, which is fast

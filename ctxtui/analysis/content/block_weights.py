@@ -47,13 +47,13 @@ def block_weights(
 
 def block_weight(node: int, tokens: int, stays: BlockLifetimes, number: int) -> BlockWeight:
     """Weight of one block with its `tokens`, up to the thread's call `number`."""
-    first = stays.first(node)
+    first = stays.first_call(node)
     since = 0 if first is None else first + 1
     stability, held, further = stays.stability(node)
     return BlockWeight(
         node=node,
         tokens=tokens,
-        calls=stays.count(node, number),
+        calls=stays.count_calls(node, number),
         since=since,
         stability=stability,
         held=held,

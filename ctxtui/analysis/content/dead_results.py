@@ -64,14 +64,17 @@ class DeadWeight(Struct, frozen=True):
 def find_dead_results(
     tree: Tree, calls: Sequence[Call], stays: BlockLifetimes, own: Callable[[int], int]
 ) -> DeadWeight:
-    """Find the dead results of a thread's `calls`, which `stays` has processed; `own` gives a node's tokens."""
+    """Find the dead results of a thread's `calls`, which `stays` has processed.
+
+    `own` gives a node's tokens.
+    """
     quotes = _find_quotes(tree, calls, stays)
     dead, judged, unjudged, carried = [], 0, 0, 0
-    for node in stays.every():
+    for node in stays.all_nodes():
         tokens = own(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
         if tokens < MIN_TOKENS:
             continue
-        entered, stayed = stays.first(node) or 0, stays.count(node, len(calls))
+        entered, stayed = stays.first_call(node) or 0, stays.count_calls(node, len(calls))
         if not quotes.holds.get(node) or len(calls) - entered < MIN_CALLS:
             unjudged += 1
             continue
@@ -95,24 +98,24 @@ class _Quotes:
         self._said: set[str] = set()
         self._known: dict[str, frozenset[str]] = {}
 
-    def enter(self, nodes: Iterable[int]) -> None:
+    def add_blocks(self, nodes: Iterable[int]) -> None:
         """Process blocks."""
         for node in nodes:
             here = self._tree[node]
             if here.block.kind == HEADER:
                 continue
             if here.category in _RESULTS:
-                self._result(node)
+                self._add_result(node)
             else:
-                self._other(here.block, by_model=here.category in _BY_MODEL)
+                self._add_other(here.block, by_model=here.category in _BY_MODEL)
 
-    def _result(self, node: int) -> None:
+    def _add_result(self, node: int) -> None:
         own = self._literals(self._tree[node].block) - self._said
         self.holds[node] = bool(own)
         for literal in own:
             self._owners.setdefault(literal, []).append(node)
 
-    def _other(self, block: Block, *, by_model: bool) -> None:
+    def _add_other(self, block: Block, *, by_model: bool) -> None:
         for literal in self._literals(block):
             owners = self._owners.get(literal)
             if owners is None:
@@ -129,10 +132,10 @@ class _Quotes:
 
 def _find_quotes(tree: Tree, calls: Sequence[Call], stays: BlockLifetimes) -> _Quotes:
     entering: dict[int, list[int]] = {}
-    for node in stays.every():
-        entering.setdefault(stays.first(node) or 0, []).append(node)
+    for node in stays.all_nodes():
+        entering.setdefault(stays.first_call(node) or 0, []).append(node)
     quotes = _Quotes(tree)
     for index, call in enumerate(calls):
-        quotes.enter(entering.get(index, ()))
-        quotes.enter(answer_path(tree, call))
+        quotes.add_blocks(entering.get(index, ()))
+        quotes.add_blocks(answer_path(tree, call))
     return quotes

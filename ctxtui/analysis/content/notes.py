@@ -34,7 +34,7 @@ class PlacedNote(Struct, frozen=True):
     node: int | None = None
 
     @property
-    def found(self) -> bool:
+    def is_found(self) -> bool:
         """Whether the recording holds the subject of the note."""
         return bool(self.thread)
 
@@ -73,7 +73,7 @@ def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
 
 
 def _rank(placed: PlacedNote, ranks: dict[str, int]) -> tuple[int, float, int]:
-    rank = ranks.get(placed.thread, len(ranks)) if placed.found else len(ranks) + 1
+    rank = ranks.get(placed.thread, len(ranks)) if placed.is_found else len(ranks) + 1
     return rank, float("inf") if placed.call is None else placed.call, placed.node or 0
 
 

@@ -102,7 +102,10 @@ def is_mcp(block: Block, server: str) -> bool:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Split a client's tool name into MCP server and tool: ``mcp__puppeteer__navigate``; "" without a server."""
+    """Split a client's tool name into MCP server and tool: ``mcp__puppeteer__navigate``.
+
+    "" without a server.
+    """
     parts = name.split("__", 2)
     return (parts[1], parts[2]) if name.startswith("mcp__") and len(parts) == 3 and parts[2] else ("", name)
 

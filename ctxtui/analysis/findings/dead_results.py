@@ -22,7 +22,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     known = set(results(here))
     at = [p for one in dead.dead if (p := inputs.position(one.node)) is not None and p in known]
     free = [p for p in at if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
-    edits = inputs.unquoted([make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)])
+    edits = inputs.keep_unquoted([make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)])
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is None:
         return

@@ -14,7 +14,7 @@ KIND = "duplicated reads"
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report results that are in the context twice, or outdated by a later read."""
     settings: Settings = {"at_least": 200}
-    edits = inputs.proposed("dedupe_reads", settings)
+    edits = inputs.propose("dedupe_reads", settings)
     effect = measure_edits(inputs, edits)
     if effect is None:
         return

@@ -16,7 +16,7 @@ KEPT_NEWEST = 3
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report results and code blocks so large that they should be externalized."""
     settings: Settings = {"keep_last": KEPT_NEWEST}
-    edits = inputs.proposed("externalize_large", settings)
+    edits = inputs.propose("externalize_large", settings)
     effect = measure_edits(inputs, edits)
     if effect is None:
         return

@@ -11,7 +11,7 @@ KIND = "stale images"
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report images of all messages but the newest that has any."""
-    edits = inputs.proposed("strip_images")
+    edits = inputs.propose("strip_images")
     effect = measure_edits(inputs, edits)
     if effect is not None:
         one = effect.count == 1

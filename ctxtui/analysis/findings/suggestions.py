@@ -35,9 +35,14 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
         return self.what if isinstance(self.what, Advice) else None
 
     @property
+    def is_warning(self) -> bool:
+        """Whether it is a risk, told whatever its cure costs."""
+        return self.finding is not None and self.finding.finding.warning
+
+    @property
     def edits(self) -> tuple[Edit, ...]:
         """Edits to stage; empty if the cure is outside the context."""
-        return self.what.stages if isinstance(self.what, PricedFinding) else self.what.edits
+        return self.what.staged_edits if isinstance(self.what, PricedFinding) else self.what.edits
 
     @property
     def freed(self) -> int:
@@ -66,7 +71,7 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 def list_suggestions(
     context: Context, findings: Iterable[PricedFinding], advice: Iterable[Advice], staged: int = 0
 ) -> list[Suggestion]:
-    """List suggestions, the safe ones first, then by saving.
+    """List suggestions: warnings, the safe ones, the others, each by saving.
 
     Left out are single policies that a finding already proposes, and advice that frees nothing beyond the
     `staged` tokens.
@@ -83,7 +88,7 @@ def list_suggestions(
             for one in more
         ),
     ]
-    return sorted(every, key=lambda one: (not one.is_safe, -one.worth))
+    return sorted(every, key=lambda one: (not one.is_warning, not one.is_safe, 0.0 if one.is_warning else -one.worth))
 
 
 def combine_edits(every: Iterable[Sequence[Edit]]) -> list[Edit]:

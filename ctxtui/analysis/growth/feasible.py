@@ -70,7 +70,7 @@ def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, wi
         # Typical growth of other sessions does not apply to named phases; typical forecast errors do.
         typical = Typical(0.0, typical_growth_per(outlook.unit).errors)
         after, unit = project_context(outlook.context, steps, outlook.ahead, outlook.unit, typical), PHASE
-    pace = None if after is None else after.mapped(lambda size: (size - outlook.context) / outlook.ahead)
+    pace = None if after is None else after.map(lambda size: (size - outlook.context) / outlook.ahead)
 
     def reached(tokens: int) -> Limit | None:
         return reach_limit(tokens, "setting", outlook.context, pace) if tokens else None

@@ -53,9 +53,10 @@ def _by_provider(call: Call) -> Iterator[str]:
 
 
 def find_policies(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[str, ...]:
-    """Names of the policies whose edits calls of `session` were sent under, sorted; `BY_HAND` for the user's own.
+    """Names of the policies whose edits calls of `session` were sent under, sorted.
 
-    `logs` are the edits of each thread in the database; a call that went through ctxtui records its own.
+    `BY_HAND` for the user's own. `logs` are the edits of each thread in the database; a call that went through
+    ctxtui records its own.
     """
     policies: set[str] = set()
     authors: dict[tuple[str, int], set[str]] = {}

@@ -30,7 +30,7 @@ class Range(NamedTuple):
     mid: float
     high: float
 
-    def mapped(self, made: Callable[[float], float]) -> Range:
+    def map(self, made: Callable[[float], float]) -> Range:
         """Apply the non-decreasing function `made` to all three."""
         return Range(made(self.low), made(self.mid), made(self.high))
 

@@ -30,7 +30,7 @@ class MarkerRuns(NamedTuple):
     own: VariantRun
     by: Mapping[str, VariantRun]
 
-    def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
+    def edited_calls(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
         """The first `calls` of a thread with the markers of `cache`; None if none can be simulated."""
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
@@ -85,7 +85,7 @@ def _usd(bench: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | 
     Without a recorded price, the difference alone.
     """
     assert recorded.usage is not None
-    paid, now = bench.paid(recorded), simulated_usd(bench, call, usage)
+    paid, now = bench.paid_usd(recorded), simulated_usd(bench, call, usage)
     if call is not recorded:
         return now
     if usage == recorded.usage and paid is not None:

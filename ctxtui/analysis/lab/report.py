@@ -123,10 +123,10 @@ def _row(bench: LabInputs, own: VariantRun, run: VariantRun, reported: int | Non
         final=run.final,
         total=run.total,
         reported=reported,
-        read=run.summed("read"),
-        write=run.summed("write"),
-        fresh=run.summed("fresh"),
-        output=run.summed("output"),
+        read=run.sum_of("read"),
+        write=run.sum_of("write"),
+        fresh=run.sum_of("fresh"),
+        output=run.sum_of("output"),
         usd=usd,
         rewrites=max(0, bench.misses + run.rewrites - own.rewrites),
         over=run.over,
@@ -152,7 +152,7 @@ def _usd(bench: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | No
     if any(usd is None and id_ not in unknown for id_, usd in tried.items()):
         return None, False
     every = list(bench.book.session.calls.values())
-    known = [usd for call in every if (usd := tried.get(call.id, bench.paid(call))) is not None]
+    known = [usd for call in every if (usd := tried.get(call.id, bench.paid_usd(call))) is not None]
     lacks = any(call.is_partial or lacks_price(call, bench.costs.get(call.id)) for call in every)
     return (sum(known) if known else None), lacks
 

@@ -18,7 +18,7 @@ class SharedContext:
         self._book = book
         self.context: Context | None = None
         self.literals: Literals | None = None
-        self.made = False
+        self.is_rebuilt = False
         """Whether its request is not recorded, so that it would be built anew."""
         self._unsigned: list[int] = []
         self._signed_upto = 0
@@ -31,11 +31,11 @@ class SharedContext:
         known = self.literals if context is self.context else self._earlier[1] if context is self._earlier[0] else None
         return known if known is not None else Literals(context)
 
-    def go(self, call: Call) -> Context:
+    def move_to(self, call: Call) -> Context:
         """Move to the context of `call`: the previous one, grown, if it extends it."""
         made = call.skeleton is None
         before = self.context
-        if before is not None and made == self.made and (made or before.dialect == _dialect(call)):
+        if before is not None and made == self.is_rebuilt and (made or before.dialect == _dialect(call)):
             found = before.grow_to(call.sent_head)
         else:
             found = Context.of_call(self._book.session.tree, call, call.sent_head)
@@ -43,14 +43,14 @@ class SharedContext:
             self._earlier = (before, self.literals)
             self.context, self.literals = found, Literals(found)
             self._unsigned, self._signed_upto, self._sizes, self._unwritten = [], 0, {}, (-1, frozenset())
-        self.made = made
+        self.is_rebuilt = made
         return found
 
     @property
     def unwritten(self) -> frozenset[int]:
         """Positions that a request built from a transcript leaves out (`request_counts.omitted_positions`)."""
         context = self.context
-        if context is None or not self.made:
+        if context is None or not self.is_rebuilt:
             return frozenset()
         if self._unwritten[0] == len(context):
             return self._unwritten[1]

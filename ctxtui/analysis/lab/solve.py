@@ -49,9 +49,9 @@ class FittedVariant(Struct, frozen=True):
 
 
 def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
-    """The cheapest variant over all `sessions`, by name; None if no variant was tried on all of them.
+    """The cheapest variant over all `sessions`, by name.
 
-    Of two equal ones the first is used.
+    None if no variant was tried on all of them. Of two equal ones the first is used.
     """
     every = list(sessions.values())
     names = [name for name in (every[0] if every else ()) if all(name in costs for costs in every)]
@@ -84,9 +84,10 @@ class KeepWarm(NamedTuple):
 
 
 def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> list[KeepWarm]:
-    """Break-even for each lifetime of the provider, for a context of `tokens`; empty unless entries are at markers.
+    """Break-even for each lifetime of the provider, for a context of `tokens`.
 
-    It does not depend on the length of the context: both sides are proportional to it.
+    Empty unless entries are at markers. It does not depend on the length of the context: both sides are
+    proportional to it.
     """
     if not rules.mechanism.writes_at_markers or not rates.read:
         return []

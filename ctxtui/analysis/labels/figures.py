@@ -38,9 +38,9 @@ class LabelFigure(Struct, frozen=True):
 
 
 def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
-    """Segments of the block of `node` as `model` counts them, in order; empty if no rule splits it.
+    """Segments of the block of `node` as `model` counts them, in order.
 
-    Raises `IndexError` while a split block is not counted.
+    Empty if no rule splits it. Raises `IndexError` while a split block is not counted.
     """
     here, ways, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
     split = book.segments(model, node)

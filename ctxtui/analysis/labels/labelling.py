@@ -37,7 +37,7 @@ class Labelling:
         self._by_category: dict[str, list[int]] = {
             name: [n for n, rule in enumerate(self.rules) if name in rule.within] for name in INDEX
         }
-        self._needles = {name: self._wanted(numbers) for name, numbers in self._by_category.items()}
+        self._needles = {name: self._needles_of(numbers) for name, numbers in self._by_category.items()}
 
     @cached_property
     def digest(self) -> str:
@@ -53,10 +53,10 @@ class Labelling:
             return needles is None or any(_contains(body, needle) for needle in needles)
         return needles is None or any(needle in body for needle in needles)
 
-    def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
-        """Byte strings of which a block must contain one for any of these rules; None if a rule needs every block.
+    def _needles_of(self, numbers: list[int]) -> tuple[bytes, ...] | None:
+        """Byte strings of which a block must contain one for any of these rules.
 
-        Rules inside another's matches add nothing.
+        None if a rule needs every block. Rules inside another's matches add nothing.
         """
         rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
         if not all(rule.needles for rule in rules):
@@ -77,7 +77,10 @@ class Labelling:
 
 
 def _contains(body: bytes, needle: bytes) -> bool:
-    """Whether a long `body` contains `needle`; searched in pieces, because a search blocks all other threads."""
+    """Whether a long `body` contains `needle`.
+
+    Searched in pieces, because a search blocks all other threads.
+    """
     beyond = _PIECE_BYTES + len(needle) - 1
     return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))
 

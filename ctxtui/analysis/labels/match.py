@@ -51,7 +51,10 @@ def _find_ranges(rule: LabelRule, text: str, start: int, end: int) -> Iterator[t
 
 
 def _between(opens: str, closes: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges from each opening tag to the next closing one, both included; unclosed tags are ignored."""
+    """Yield ranges from each opening tag to the next closing one, both included.
+
+    Unclosed tags are ignored.
+    """
     while (at := text.find(opens, start, end)) >= 0:
         close = text.find(closes, at + len(opens), end)
         if close < 0:

@@ -103,7 +103,7 @@ class Bill(Struct, kw_only=True):
         """Add an amount to one part."""
         self.parts[name] = self.parts[name].plus(usd, tokens)
 
-    def take(self, other: Bill, prefix: str = "") -> None:
+    def add_bill(self, other: Bill, prefix: str = "") -> None:
         """Add another session's bill; its threads get `prefix`."""
         for name, part in other.parts.items():
             self.add(name, part.usd, part.tokens)
@@ -136,7 +136,7 @@ def make_bill(
     for thread in book.session.order:
         sending = ResentTracker(book, running)
         for number, call in enumerate(book.session.thread_calls(thread), 1):
-            resent = sending.enter(call)
+            resent = sending.add_call(call)
             if only is None or call.id in only:
                 cost = costs.get(call.id)
                 _add_call(total, call, cost, resent, losses.get((thread, number)))

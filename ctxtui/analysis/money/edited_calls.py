@@ -58,7 +58,7 @@ class EditedCalls(Struct, frozen=True):
         return len(self.saved)
 
     @property
-    def holding(self) -> int:
+    def affected_calls(self) -> int:
         """Number of calls that held any edited block."""
         return sum(map(bool, self.saved))
 
@@ -82,10 +82,10 @@ def charge_edited_calls(
     gone = [[0, 0, 0] for _ in saved]
     for node, tokens in freed.items():
         charged = round(tokens * scale)
-        for start, stop, depth in ledger.stood(node, len(calls)):
+        for start, stop, depth in ledger.read_with_depth(node, len(calls)):
             for index in range(max(start, since), stop):
                 saved[index - since] += tokens
-                gone[index - since][ledger.part(index, depth)] += charged
+                gone[index - since][ledger.input_part(index, depth)] += charged
     if charge is None:
         return EditedCalls(since + 1, tuple(saved))
     lost = left if left is not None and gone and gone[0][0] else None
@@ -129,7 +129,10 @@ def reduce_usage(usage: Usage, gone: Sequence[int], left: Usage | None = None) -
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """Tokens freed under `after` by raw position of `here` (negative: added); inserts count at their position."""
+    """Tokens freed under `after` by raw position of `here` (negative: added).
+
+    Inserts count at their position.
+    """
     freed: dict[int, int] = {}
     for position in {*after.changes, *here.applied.changes}:
         change = after.changes.get(position)
@@ -149,7 +152,7 @@ class EditedThread(NamedTuple):
     calls: Sequence[Call]
     charge: CallCharge | None
 
-    def under(
+    def calls_under(
         self, here: PolicyContext, after: Applied, tag: PriceTag | None, *, since: int = 0, until: int | None = None
     ) -> EditedCalls | None:
         """The calls after the first `since`, up to number `until`, under the edits of `after`, whose price is `tag`.

@@ -51,7 +51,7 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
         """End in Unix seconds."""
         return self.start + self.seconds
 
-    def holds(self, at: float) -> bool:
+    def is_open_at(self, at: float) -> bool:
         """Whether it is open at `at` (Unix seconds)."""
         return self.start <= at < self.end
 

@@ -54,11 +54,11 @@ class ResentTracker:
         self._digests: set[str] = set()
         self._last: Call | None = None
 
-    def enter(self, call: Call) -> Resent:
+    def add_call(self, call: Call) -> Resent:
         """Add the thread's next call, which must be counted; returns its resent input."""
         found = self._resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
-        new = self._tree.path(head, self._kept(head))
+        new = self._tree.path(head, self._longest_sent(head))
         if new and new[-1] >= len(self._sent):
             self._sent.extend(bytes(len(self._tree) - len(self._sent)))
         for node in new:
@@ -69,7 +69,7 @@ class ResentTracker:
             self._last = call
         return found
 
-    def _kept(self, head: int) -> int:
+    def _longest_sent(self, head: int) -> int:
         """Longest prefix of `head` that was sent before."""
         sent = self._sent
         while head >= len(sent) or not sent[head]:
@@ -79,8 +79,8 @@ class ResentTracker:
     def _resent(self, call: Call) -> Resent:
         before, usage = self._last, call.usage
         assert before is not None and before.usage is not None and usage is not None
-        running, kept = self._running(call.model), self._kept(call.sent_head)
-        lacking, lacked = self._missing(call), self._missing(before)
+        running, kept = self._running(call.model), self._longest_sent(call.sent_head)
+        lacking, lacked = self._unrecorded(call), self._unrecorded(before)
         whole = lacked + running.read_tokens(before.sent_head, before.sent_head)
         if not whole:
             return Resent(min(usage.input, before.usage.input))
@@ -117,5 +117,5 @@ class ResentTracker:
             found += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
         return found
 
-    def _missing(self, call: Call) -> int:
+    def _unrecorded(self, call: Call) -> int:
         return unrecorded_tokens(self._book, call)

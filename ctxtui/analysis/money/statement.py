@@ -57,9 +57,9 @@ class Statement(Struct, kw_only=True):
         """Duration of calls, by size of context."""
         return latencies(self.calls)
 
-    def take(self, other: Statement, prefix: str = "") -> None:
+    def add_statement(self, other: Statement, prefix: str = "") -> None:
         """Add another session's statement with other calls; its threads get `prefix`."""
-        self.bill.take(other.bill, prefix)
+        self.bill.add_bill(other.bill, prefix)
         self.heaviest = sorted([*self.heaviest, *other.heaviest], key=lambda one: -one.usd)
         self.cures = sorted([*self.cures, *other.cures], key=lambda one: -one.saves)
         self.ahead = [*self.ahead, *other.ahead]

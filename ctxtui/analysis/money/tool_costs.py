@@ -119,7 +119,7 @@ class _Reading:
         return sorted(rows, key=lambda row: (-(row.tokens or 0), -len(row.called), row.server, row.name))
 
     def _tool(self, server: str, name: str) -> _Tool:
-        return self._tools.setdefault((self._homes.server(server, name), name), _Tool())
+        return self._tools.setdefault((self._homes.find(server, name), name), _Tool())
 
     def _number(self, thread: ThreadCosts, index: int) -> int:
         """Number in the session of a thread's call."""
@@ -130,7 +130,7 @@ class _Reading:
         found: dict[str, int] = {}
         for node in thread.nodes():
             if self._tree[node].category == _RESULT:
-                first = thread.stays.first(node) or 0
+                first = thread.stays.first_call(node) or 0
                 for name in referenced_tools(self._tree[node].block):
                     found[name] = min(first, found.get(name, first))
         return found

@@ -187,7 +187,10 @@ def _server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServer:
 
 
 def _judge_server(tools: list[LedgerTool]) -> tuple[str, str]:
-    """Verdict on a server: kept if one of its tools is; the reason lists the verdicts on its tools."""
+    """Verdict on a server: kept if one of its tools is.
+
+    The reason lists the verdicts on its tools.
+    """
     count = {verdict: sum(tool.verdict == verdict for tool in tools) for verdict in (KEEP, DEFER, DROP, UNKNOWN)}
     verdict = next(verdict for verdict, n in count.items() if n)
     if len(tools) == 1:

@@ -32,11 +32,14 @@ class SessionTotals(Struct, frozen=True):
 
     @property
     def is_split(self) -> bool:
-        """Whether threads besides the main one used anything; a sum has tokens and may count for no call."""
+        """Whether threads besides the main one used anything.
+
+        A sum has tokens and may count for no call.
+        """
         return self.others.calls > 0 or self.others.tokens > 0
 
     @property
-    def whole(self) -> SpendingRow:
+    def total(self) -> SpendingRow:
         """Sum of both."""
         return self.main.plus(*self.others[1:])
 
@@ -49,7 +52,7 @@ class SessionTotals(Struct, frozen=True):
     def as_fields(self) -> dict[str, Any]:
         """Fields of the totals in JSON."""
         return {
-            **row_fields(self.whole),
+            **row_fields(self.total),
             "main": row_fields(self.main),
             "subagents": {"threads": self.agents, **row_fields(self.others)},
         }

@@ -60,10 +60,10 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
         n for n in tree.path(call.sent_head) if tree[n].place.section == "messages" and tree[n].block.kind != HEADER
     ]
     if any(tree[n].block.kind == _COMPACTION for n in answer_path(tree, call)):
-        return NO_ABSENCES.and_(AbsentBlocks(tuple(said), COMPACTED), 0, number)
+        return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(said), COMPACTED), 0, number)
     if many := _cleared_results(call):
         results = [n for n in said if tree[n].category == _RESULT]
-        return NO_ABSENCES.and_(AbsentBlocks(tuple(results[:many]), EDITED), notice, number)
+        return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(results[:many]), EDITED), notice, number)
     return _cut(book, call, sums, read, number)
 
 
@@ -92,7 +92,7 @@ def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) 
         return 0 if tree[node].block.kind == HEADER else book.block_tokens(call.model, node)
 
     nodes = unseen_nodes(tree, call.sent_head, own, sum(sums), read)
-    return NO_ABSENCES.and_(AbsentBlocks(nodes, CUT), 0, number)
+    return NO_ABSENCES.with_blocks(AbsentBlocks(nodes, CUT), 0, number)
 
 
 _THINKING: Final = INDEX["thinking"]
@@ -147,7 +147,7 @@ class ReadContexts:
             self._lines = {**self._lines, thread: line}
         self._heads = {}
 
-    def of(self, call: Call) -> ReadContext | None:
+    def read_of(self, call: Call) -> ReadContext | None:
         """Read context of `call`; None while unknown."""
         line, index = self._place(call)
         return line.read[index] if line is not None else None
@@ -175,27 +175,27 @@ class ReadContexts:
         index = line.index.get(call.id) if line else None
         return line is not None and index is not None and line.calls[index].usage == call.usage
 
-    def at(self, head: int) -> Absences:
+    def absences_at(self, head: int) -> Absences:
         """Absent blocks on the path to `head`, as of the last call whose context or answer is on it."""
         if not self._any:
             return NO_ABSENCES
         absences = self._heads
         found = absences.get(head)
         if found is None:
-            found = absences[head] = self._at(head)
+            found = absences[head] = self._find_absences(head)
         return found
 
-    def _at(self, head: int) -> Absences:
+    def _find_absences(self, head: int) -> Absences:
         lines, node = list(self._lines.values()), head
         while node != ROOT:
             for line in lines:
                 index = line.at.get(node)
                 if index is not None:
-                    return self._standing(line.calls[index], line.read[index].gone, head)
+                    return self._map_to_head(line.calls[index], line.read[index].gone, head)
             node = self._tree[node].parent
         return NO_ABSENCES
 
-    def _standing(self, call: Call, gone: Absences, head: int) -> Absences:
+    def _map_to_head(self, call: Call, gone: Absences, head: int) -> Absences:
         """Map the absences of `call` to the nodes of `head`.
 
         These differ if the call was sent under edits and `head` is the agent's own context.
@@ -215,7 +215,7 @@ class ReadContexts:
         tokens = gone.known.get(key)
         if tokens is None:
             sums = [0] * len(INDEX)
-            for node, one in gone.of.items():
+            for node, one in gone.by_node.items():
                 if tree[node].category == _THINKING and node < start:
                     continue  # already removed as thinking of an earlier turn
                 own = book.block_tokens_by_category(model, node)
@@ -239,29 +239,29 @@ class ReadContexts:
             return replace(read, number=number, gone=gone, events=line.events)
         level = (known or was) if same else None
         step = ReadStep(call, base, was, level.residual if level else 0)
-        if self._visible(call, NO_ABSENCES) == 0:
+        if self._visible_tokens(call, NO_ABSENCES) == 0:
             # Nothing of this request is recorded, so the whole report is unrecorded input.
             front = reported_input(call) if call.fidelity == Fidelity.TRANSCRIPT else None
             return ReadContext(number=number, front=front, events=line.events, blank=True)
         if call.fidelity != Fidelity.TRANSCRIPT:
-            gone = removed_by_provider(self._book, call, self._shortfalls.notice(call), number) or gone.only(
+            gone = removed_by_provider(self._book, call, self._shortfalls.notice_tokens(call), number) or gone.only(
                 THINKING_LEFT_OUT
             )
-        front, attached, held, step = self._lacking(line, step, gone, same)
+        front, attached, held, step = self._unrecorded(line, step, gone, same)
         before, reported = (front or 0) + attached + held, reported_input(call)
-        rest = reported - self._visible(call, gone) - before
-        found = self._shortfalls.gone(line, step, gone, rest, before)
+        rest = reported - self._visible_tokens(call, gone) - before
+        found = self._shortfalls.find_absent(line, step, gone, rest, before)
         explained = found is not gone
         events, gone = line.events + explained, found
-        rest = reported - self._visible(call, gone) - before
+        rest = reported - self._visible_tokens(call, gone) - before
         lowered = was.lowered if same and was is not None else 0
-        less = self._shortfalls.less(line, step, front, rest, lowered, explained=explained)
+        less = self._shortfalls.find_decrease(line, step, front, rest, lowered, explained=explained)
         if less:
             front, lowered, rest = (front or 0) - less, max(0, less), rest + less
         before = (front or 0) + attached + held
-        found = self._shortfalls.certain(line, step, gone, rest, before)
+        found = self._shortfalls.find_certain(line, step, gone, rest, before)
         events, gone = max(events, line.events + (found is not gone)), found
-        rest = reported - self._visible(call, gone) - before
+        rest = reported - self._visible_tokens(call, gone) - before
         moved, since = rest - step.level, number
         if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
             moved, since = was.step, was.since
@@ -278,7 +278,7 @@ class ReadContexts:
             lowered=lowered,
         )
 
-    def _lacking(
+    def _unrecorded(
         self, line: ReadLine, step: ReadStep, gone: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
         """Unrecorded input of a context: system prompt and tools, re-attached input, and search results.
@@ -287,29 +287,29 @@ class ReadContexts:
         """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
-            return None, 0, self._put_in(line, step, gone, same), step
+            return None, 0, self._provider_additions(line, step, gone, same), step
         if call.fidelity != Fidelity.TRANSCRIPT:
             return None, 0, 0, step
-        more = reported_input(call) - self._visible(call, gone)
+        more = reported_input(call) - self._visible_tokens(call, gone)
         if call.extra.get(FRONT_RECORDED):
             front, attached = None, 0
         elif same and was is not None:
             front, attached = was.front, was.attached
         else:
-            front, attached, step = self._begun(step, more)
+            front, attached, step = self._infer_epoch(step, more)
         searches = self._book.searches
         held = was.brought if same and was is not None else 0
         if searches.any_in(call.thread):
-            held = searches.held(call, held, more - (front or 0) - attached)
+            held = searches.search_tokens(call, held, more - (front or 0) - attached)
         return front, attached, held, step
 
-    def _put_in(self, line: ReadLine, step: ReadStep, gone: Absences, same: bool) -> int:
+    def _provider_additions(self, line: ReadLine, step: ReadStep, gone: Absences, same: bool) -> int:
         """Tokens that the provider added to a recorded request, according to answer or request.
 
         Results of its own tools, documents that are only linked to, the summary of its compaction.
         """
         call, searches = step.call, self._book.searches
-        more = reported_input(call) - self._visible(call, gone)
+        more = reported_input(call) - self._visible_tokens(call, gone)
         base = line.calls[step.base].sent_head if step.base is not None else ROOT
         new = self._tree.path(call.sent_head, self._tree.common(base, call.sent_head))
         before = step.base is not None and line.calls[step.base].id in line.linked
@@ -319,9 +319,9 @@ class ReadContexts:
             return max(0, more)
         held = step.was.brought if same and step.was is not None else 0
         # The request is recorded, so additions are at most the tokens reported beyond it.
-        return min(searches.held(call, held, more), max(0, more)) if searches.any_in(call.thread) else 0
+        return min(searches.search_tokens(call, held, more), max(0, more)) if searches.any_in(call.thread) else 0
 
-    def _begun(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
+    def _infer_epoch(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
         """Infer system prompt and tools, and re-attached input, from an epoch's first report.
 
         `more` are its tokens beyond the recorded blocks.
@@ -338,7 +338,7 @@ class ReadContexts:
         # The client was restarted or changed: its own input may differ, but does not vanish.
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
-    def _visible(self, call: Call, gone: Absences) -> int:
+    def _visible_tokens(self, call: Call, gone: Absences) -> int:
         """Tokens of the recorded blocks that are read. The last result is cached: it is needed several times in a
         row.
         """
@@ -371,7 +371,7 @@ class ReadContexts:
         for node in self._tree.path(head, shared):
             by_digest.setdefault(self._tree[node].block.digest, []).append(node)
         kept = {}
-        for node, one in before.of.items():
+        for node, one in before.by_node.items():
             if self._tree.holds(shared, node):
                 kept[node] = one
             elif spots := by_digest.get(self._tree[node].block.digest):

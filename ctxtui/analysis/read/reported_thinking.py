@@ -55,10 +55,10 @@ class ReportedThinking:
             if call.usage is None:
                 self._waiting.append(id_)
             elif call.usage.reasoning:
-                nodes += self._take(call, call.usage.reasoning)
+                nodes += self._add_report(call, call.usage.reasoning)
         return min(nodes, default=None)
 
-    def _take(self, call: Call, tokens: int) -> list[int]:
+    def _add_report(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
         nodes = [node for node in answer_path(tree, call) if node not in self.tokens and _is_cipher(tree[node])]
         whole = sum(len(tree[node].block.body) for node in nodes)
@@ -83,7 +83,7 @@ class CarriedReasoning:
         self._votes: deque[bool] = deque([True], maxlen=_MAX_VOTES)
 
     @property
-    def holds(self) -> bool:
+    def is_carried(self) -> bool:
         """Whether it does."""
         return 2 * sum(self._votes) > len(self._votes)
 

@@ -86,7 +86,10 @@ class Breakpoints:
         return None, reasons or [Reason(NEVER)]
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds; None if none."""
+        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds.
+
+        None if none.
+        """
         for position in prompt.last.back():
             keys = [position.key + _EXPLICIT, *([] if prompt.explicit else [position.message_end_key])]
             entries = (e for key in keys if (e := self.entries.get(key)))

@@ -96,7 +96,7 @@ def _finding_json(one: PricedFinding, found: Findings, name: str) -> dict[str, A
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
         "lab": {"so_far": _edited(one.proved), "followed": _edited(rest)},
-        "edits": [to_json(edit) for edit in one.stages],
+        "edits": [to_json(edit) for edit in one.staged_edits],
         "staged": members(one, "blocks no_shorter=longer with_them=along") if about.edits else None,
         "not_staged": one.why_not or None,
         "command": views.command(one, name, found) or None,

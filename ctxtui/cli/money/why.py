@@ -94,7 +94,7 @@ def _summed(names: list[str], settings: Settings, between: tuple[float, float] |
                 raise again.error
             found = again.result
         if found.statement is not None and (own or alone):
-            total.take(found.statement, f"{Path(one.name).name}: ")
+            total.add_statement(found.statement, f"{Path(one.name).name}: ")
     return total
 
 

@@ -53,7 +53,7 @@ def _price_trial(trial: MarkerTrials, marker_runs: MarkerRuns) -> MarkerTrials:
     priced = []
     for tried in trial.tried if not trial.relative else ():
         cache = spell_name(tried.name)
-        calls = marker_runs.of(cache, trial.calls)
+        calls = marker_runs.edited_calls(cache, trial.calls)
         if calls is None or calls.usd is None or calls.partial:
             return trial
         read = _read_share(marker_runs.by[cache], trial.thread)

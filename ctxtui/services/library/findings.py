@@ -122,7 +122,7 @@ def _price_finding(
             finding=finding,
             horizon=horizon,
             marks=strategy_breakpoints(base.context, chosen.call, inputs.book, cache) if cache else (),
-            proved=inputs.markers.of(cache, inputs.calls),
+            proved=inputs.markers.edited_calls(cache, inputs.calls),
         )
     policy_context, number = inputs.situation, len(inputs.calls)
     after = policy_context.under(finding.edits).applied
@@ -139,7 +139,7 @@ def _price_finding(
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
         )
     staged = staged_blocks(policy_context, after, finding.edits)
-    so_far = thread.under(policy_context, after, tag, until=number)
+    so_far = thread.calls_under(policy_context, after, tag, until=number)
     if so_far is not None and so_far.usd is not None:
         # A fix that would have cost more than it saved is no loss so far.
         finding = replace(finding, so_far=-so_far.usd if so_far.usd < 0 else None, calls=so_far.calls)
@@ -149,7 +149,7 @@ def _price_finding(
         tag=tag,
         risk=risk_of(policy_context.context, finding.edits),
         loses_text=loses_text(policy_context.context, finding.edits),
-        rest=thread.under(policy_context, after, tag, since=number),
+        rest=thread.calls_under(policy_context, after, tag, since=number),
         proved=so_far,
         blocks=staged.blocks,
         longer=staged.longer,

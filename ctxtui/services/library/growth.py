@@ -60,9 +60,9 @@ def growth_report(
     costs = thread_costs_of(account, chosen.thread)
     finder = DuplicateFinder(session.tree, book.names, session.about.cwd)
     last = calls[-1].sent_head
-    finder.show(last)
+    finder.search_path(last)
     duplicate_tokens = sum(
-        costs.running.block_tokens(duplicate.node) for duplicate in duplicates_in(finder.found, session.tree, last)
+        costs.running.block_tokens(duplicate.node) for duplicate in duplicates_in(finder.duplicates, session.tree, last)
     )
     priced = any(account.costs.get(call.id) is not None for call in calls)
     growth_ = thread_growth(

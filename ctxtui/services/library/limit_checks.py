@@ -94,7 +94,7 @@ def measure(session: Session, counter: Counter, settings: Settings, limits: Limi
         figures_ = replace(figures_, secrets=len(_blocks_with_secrets(session)))
     if limits.max_lost is not None:
         every = [each for costs in account.threads() for each in thread_compactions(account.book, costs)]
-        figures_ = replace(figures_, lost_facts=sum(each.lost(kind) for each in every for kind in KINDS))
+        figures_ = replace(figures_, lost_facts=sum(each.count_lost(kind) for each in every for kind in KINDS))
     return MeasuredRecording(figures_, context_window(account.book, largest, settings.usable_share))
 
 

@@ -201,7 +201,11 @@ def _carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
     running = costs.running
     blocks = [
         ExpensiveBlock(
-            node, running.category(node), running.block_tokens(node), 0.0, costs.stays.count(node, len(costs.calls))
+            node,
+            running.category(node),
+            running.block_tokens(node),
+            0.0,
+            costs.stays.count_calls(node, len(costs.calls)),
         )
         for node in costs.nodes()
         if costs.tree[node].block.kind != HEADER

@@ -116,7 +116,7 @@ def _with_recording_data(seen: SessionSummary, loaded: Loaded) -> SessionSummary
 def _without_copied_misses(misses: Misses, session: Session) -> Misses:
     """The misses of calls that are not copies."""
     own = [miss for miss in misses.misses if not session.thread_calls(miss.thread)[miss.number - 1].is_copy]
-    return replace(misses, found=tuple(own))
+    return replace(misses, misses=tuple(own))
 
 
 def _copy_note(session: Session) -> str:

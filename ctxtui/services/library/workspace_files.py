@@ -31,9 +31,9 @@ def find_duplicates(session: Session, names: Names, head: int) -> list[Duplicate
     prompt order. Time grows with the context, so for a worker.
     """
     finder = DuplicateFinder(session.tree, names, session.about.cwd)
-    finder.show(head)
+    finder.search_path(head)
     files = in_workspace(session.tree, finder.files(), session.about.cwd)
-    return [*duplicates_in(finder.found, session.tree, head), *files]
+    return [*duplicates_in(finder.duplicates, session.tree, head), *files]
 
 
 def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Duplicate]:

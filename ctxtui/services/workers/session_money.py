@@ -196,7 +196,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     for cure in cures:
         thread, under = threads[cure.thread], None
         if cure.kind in _CACHES:
-            under = markers.of(_CACHES[cure.kind], thread.calls)
+            under = markers.edited_calls(_CACHES[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             under = _price_clearing(account, counter, thread, cure)
         found.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
@@ -212,4 +212,4 @@ def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cur
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
     after = base.situation.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
+    return edited.calls_under(base.situation, after, base.prices.tag(after), since=cure.call - 1)

@@ -242,7 +242,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def take_safe(self) -> None:
         """Stage all that is safe; of two that change the same block the first one does."""
-        edits = combine_edits(row.edits for row in self.rows if row.is_safe and row.what.tag is not None)
+        edits = combine_edits(row.edits for row in self.rows if row.is_safe and not row.is_warning and row.what.tag)
         if edits:
             self.dismiss(edits)
         else:

@@ -137,7 +137,7 @@ def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
 def test_staged_edits_carry_what_was_promised_over_every_later_call(number: int) -> None:
     session = planted()
     told, _, _ = found(session, number)
-    assert any(one.rest is not None and one.rest.holding for one in told.found)
+    assert any(one.rest is not None and one.rest.affected_calls for one in told.found)
     assert unlike_promise(session, number) == []
 
 

@@ -94,7 +94,7 @@ def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: st
     markers = run_marker_strategies(make_account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
     for one in found:
         for tried in one.tried:
-            under = markers.of(spell_name(tried.name), session.thread_calls(one.thread))
+            under = markers.edited_calls(spell_name(tried.name), session.thread_calls(one.thread))
             assert under is not None and under.usd is not None
             assert one.own - tried.cost == pytest.approx(-under.usd, abs=1e-9), tried.name
         assert one.plan.cost <= min(one.own, one.tried[0].cost) + 1e-9

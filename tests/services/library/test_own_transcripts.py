@@ -81,7 +81,7 @@ def test_one_row_and_each_call_once(home: Path, tmp_path: Path, seen: str) -> No
     (again,) = [one for one in known_sessions(settings) if one.id == transcript.stem]
     assert again.spent == known.spent and again.models == known.models
     assert library.remembered(shown)[row.key].spent == known.spent
-    sums = total_sessions([known]).whole
+    sums = total_sessions([known]).total
     assert (sums.calls, sums.tokens) == (len(ids), known.total_tokens)
     if seen != "two more":
         assert known.total_tokens == before.total_tokens and known.cost_usd == pytest.approx(before.cost_usd)

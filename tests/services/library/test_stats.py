@@ -1,4 +1,4 @@
-"""Stats over sessions: every call once, rows that add up to the whole, and what a change did with its interval."""
+"""Stats over sessions: every call once, rows that add up to the total, and what a change did with its interval."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def test_rows_add_up_to_the_whole_and_every_call_counts_once(sessions: list[Sess
     for field in ("usd", "lost"):
         assert sum(getattr(row, field) or 0.0 for row in found.rows) == pytest.approx(getattr(found.total, field) or 0)
     # As Home and `cost` have it.
-    whole = total_sessions(sessions).whole
-    assert (whole.calls, whole.tokens, whole.unpriced) == (found.total.calls, found.total.tokens, found.total.unpriced)
-    assert (whole.usd is None) == (found.total.usd is None)
-    assert (whole.usd or 0.0) == pytest.approx(found.total.usd or 0.0)
+    total = total_sessions(sessions).total
+    assert (total.calls, total.tokens, total.unpriced) == (found.total.calls, found.total.tokens, found.total.unpriced)
+    assert (total.usd is None) == (found.total.usd is None)
+    assert (total.usd or 0.0) == pytest.approx(found.total.usd or 0.0)
     ids = {call.id for one in sessions for call in one.spent if not call.copied}
     assert found.total.calls == sum(SUMS.get(id_, 1) for id_ in ids)
 
@@ -219,9 +219,9 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
     found = make_stats([reporting("a", REPORT)], AT)
     assert "codex 5 hours 32 % used" in view.told(found, AT)[0].text
     assert "used" not in view.told(found, REPORT.resets + 1.0)[0].text
-    whole = view.told(found, AT)[0].text
+    total = view.told(found, AT)[0].text
     # Calls and tokens, which the table's last row says too, go before it does; money stays longer than it.
-    less = view.told(found, AT, len(whole) - 1)[0].text
+    less = view.told(found, AT, len(total) - 1)[0].text
     assert "call" not in less and "used" in less and "list price" in less
     least = view.told(found, AT, 75)[0].text
     assert "used" not in least and "list price" in least and len(least) <= 75

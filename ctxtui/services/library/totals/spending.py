@@ -59,14 +59,14 @@ def session_totals_of(summary: SessionSummary) -> SessionTotals:
 def with_sums(summary: SessionSummary) -> SessionSummary:
     """A summary with the sums of its calls, without copies."""
     sums = add_calls((call.side, _row(call, "")) for call in summary.spent if not call.copied)
-    usd = 0.0 if summary.is_made else sums.whole.usd
+    usd = 0.0 if summary.is_made else sums.total.usd
     return replace(
         summary,
-        total_tokens=sums.whole.tokens,
-        cost_usd=None if sums.whole.at_least else usd,
+        total_tokens=sums.total.tokens,
+        cost_usd=None if sums.total.at_least else usd,
         known_usd=usd,
-        unpriced=sums.whole.unpriced,
-        partial=sums.whole.partial,
+        unpriced=sums.total.unpriced,
+        partial=sums.total.partial,
         subagents=sums.agents,
         main_calls=sums.main.calls,
         main_tokens=sums.main.tokens,

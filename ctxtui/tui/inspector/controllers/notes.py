@@ -163,7 +163,7 @@ class NotesController(Controller):
 
     def next_marked(self, step: int) -> None:
         """To the next note of the session, round and round."""
-        order = [one for one in self.standing.order if one.found] if self.standing is not None else []
+        order = [one for one in self.standing.order if one.is_found] if self.standing is not None else []
         if not order:
             self.say([Span("no notes or bookmarks", "dim")])
             return
@@ -205,7 +205,7 @@ class NotesController(Controller):
 
     def _to_note(self, one: notes.PlacedNote) -> None:
         """Show what a note is about: its block where the context shown holds it, else the first call that does."""
-        if not one.found:
+        if not one.is_found:
             self.say([Span("the recording no longer holds it", "warn")])
             return
         self.state.to_thread(one.thread)
