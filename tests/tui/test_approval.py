@@ -61,9 +61,9 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         await reply(screen, pilot, "a")
         await pilot.pause(0.1)
         assert screen.talk.waiting_for_leave is not None and not (tmp_path / "work/.git").exists()
-        await until(pilot, lambda: "a is no answer: y n N" in shown(screen))
+        await until(pilot, lambda: "a is not an answer; press y n N" in shown(screen))
         await pilot.press("d")
-        await until(pilot, lambda: "d is no answer" in shown(screen))
+        await until(pilot, lambda: "d is not an answer" in shown(screen))
         assert not screen.edits.overlay.staged, "no key acts on what the question hides"
         await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.running)
@@ -145,7 +145,7 @@ async def test_a_key_held_down_answers_nothing(tmp_path: Path, key: str) -> None
         await typed(pilot, held_down(key, since), since)
         waiting = screen.talk.waiting_for_leave
         assert waiting is not None and waiting.id == "t1" and not list((tmp_path / "work").iterdir())
-        await until(pilot, lambda: screen.prompt.ready)
+        await until(pilot, lambda: screen.prompt.is_ready)
         since = time.monotonic()
         await reply(screen, pilot, "y")
         await until(pilot, lambda: (tmp_path / "work" / "1.txt").exists() and screen.talk.asked_for is not None)
@@ -163,7 +163,7 @@ async def test_keys_that_waited_while_the_screen_was_busy_answer_nothing(tmp_pat
         early = events.Key("y", "y")
         await say(screen, pilot, "write", wait=False)
         await asked_for_leave(screen, pilot)
-        await until(pilot, lambda: screen.prompt.ready)
+        await until(pilot, lambda: screen.prompt.is_ready)
         screen.prompt.post_message(early)
         await pilot.pause(0.1)
         assert screen.talk.waiting_for_leave is not None, "typed before it could be read, taken after"

@@ -104,7 +104,7 @@ class Opened:
         self.exits = 0
         while self.app.screen is not self.screen:
             self.app.pop_screen()
-        while self.screen.line.asking:
+        while self.screen.line.is_asking:
             self.screen.prompt.set_text("")
             self.screen.line.cancel()
         if isinstance(chat := self.screen, ChatScreen) and not chat.state.running:

@@ -76,7 +76,7 @@ async def asked_for_leave(screen: ChatScreen, pilot: Pilot[None]) -> None:
 async def reply(screen: ChatScreen, pilot: Pilot[None], key: str) -> None:
     """Answer as one does who has read the question."""
     await until(pilot, lambda: screen.talk.asked_for is not None and screen.approval.data is not None)
-    await until(pilot, lambda: screen.prompt.ready)
+    await until(pilot, lambda: screen.prompt.is_ready)
     await pilot.press(key)
 
 
@@ -197,9 +197,9 @@ async def test_hold_and_release(tmp_path: Path) -> None:
         await until(pilot, lambda: "‖ held" in shown(screen))
         assert not server.bodies and "held before sending: you asked for it" in shown(screen)
         assert "⏎ send as it is  x take it back" in shown(screen) and "esc edit it first" in shown(screen)
-        await until(pilot, lambda: screen.prompt.ready)
+        await until(pilot, lambda: screen.prompt.is_ready)
         await pilot.press("escape")
-        await until(pilot, lambda: "edit it in the panes" in shown(screen) and not screen.line.asking)
+        await until(pilot, lambda: "edit it in the panes" in shown(screen) and not screen.line.is_asking)
         assert "send held" in shown(screen), shown(screen)[-400:]
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "m1" in screen.state.host.session.calls and not screen.state.running)
@@ -211,7 +211,7 @@ async def test_what_is_held_is_sent_or_taken_back_with_a_key(tmp_path: Path) -> 
         for key, status in (("x", "taken back"), ("enter", "sent")):
             await pilot.press("ctrl+o")
             await say(screen, pilot, "hi", wait=False)
-            await until(pilot, lambda: "take it back" in shown(screen) and screen.prompt.ready)
+            await until(pilot, lambda: "take it back" in shown(screen) and screen.prompt.is_ready)
             await pilot.press(key)
             await until(pilot, lambda: not screen.state.running)
             assert len(server.bodies) == (status == "sent"), status
@@ -358,7 +358,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         screen.state.host.partner = hosted
         await screen.owner(ModelController).choose_model()
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
-        rows = {each.name: each.help() for each in screen.app.screen.found.every}
+        rows = {each.name: each.help() for each in screen.app.screen.list.every}
         assert next(iter(rows)) == MODEL, "the present one comes first"
         assert "from the price list" not in rows["mystery-1"] and "not known" in rows["mystery-1"]
         other = rows["claude-haiku-4-5"]

@@ -13,7 +13,7 @@ from ctxtui.services.config.mcp_servers import parse_server
 from ctxtui.services.mcp.connection import ServerState
 from ctxtui.tui.chat.servers import ServerLogScreen, ServersController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
-from ctxtui.tui.theme.theme import dress
+from ctxtui.tui.theme.theme import apply_theme
 from tests.services.chatting import answer, provider, text, use
 from tests.tui.test_chat import asked_for_leave, chatting, reply, say, shown, until
 
@@ -74,10 +74,10 @@ class Written:
 
 async def test_the_log_of_a_server_is_followed() -> None:
     one, app = Written(), App[None]()
-    dress(app, {}, "dark", "unicode")
+    apply_theme(app, {}, "dark", "unicode")
     async with app.run_test(size=(60, 8)) as pilot:
         screen = ServerLogScreen(one, "")  # type: ignore[arg-type]
-        screen.again = 0.02  # type: ignore[misc]
+        screen.reload_seconds = 0.02  # type: ignore[misc]
         await app.push_screen(screen)
 
         def shown() -> str:

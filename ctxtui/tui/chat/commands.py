@@ -15,7 +15,7 @@ from ctxtui.tui.inspector.controllers.fork import TalkHere
 class EnterTalk(Command):
     """Enter the prompt and talk. Enter sends; what is sent while a turn runs waits for the next request."""
 
-    name, keys, label, group, first = "talk", ("i",), "talk", "chat", True
+    name, keys, label, group, has_priority = "talk", ("i",), "talk", "chat", True
     run = Act(TalkController, TalkController.talk)
     unless, key_unless = frozenset({PERMISSION}), frozenset({ASKING})
 
@@ -31,7 +31,7 @@ class AnswerTool(EnterTalk):
 class HoldNext(Command):
     """Hold the next request before it is sent, so that it can be looked at; again: let it go."""
 
-    name, keys, label, short, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
+    name, keys, label, short_label, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
     run = Act(TalkController, TalkController.hold)
     unless = key_unless = frozenset({HELD})
 
@@ -39,7 +39,13 @@ class HoldNext(Command):
 class ReleaseHeld(Command):
     """Send the request that is held, with the edits that are applied by now."""
 
-    name, keys, label, short, group = "send the held request", ("ctrl+o",), "send what is held", "send held", "chat"
+    name, keys, label, short_label, group = (
+        "send the held request",
+        ("ctrl+o",),
+        "send what is held",
+        "send held",
+        "chat",
+    )
     run = Act(TalkController, TalkController.hold)
     needs = key_needs = frozenset({HELD})
     panes = ("transcript",)
@@ -48,7 +54,7 @@ class ReleaseHeld(Command):
 class PasteImage(Command):
     """Put the image in the clipboard into the message, as a file that it names. Its cost stands at the line's end."""
 
-    name, keys, label, short, group = "paste image", ("ctrl+v",), "paste image", "image", "chat"
+    name, keys, label, short_label, group = "paste image", ("ctrl+v",), "paste image", "image", "chat"
     run = Act(TalkController, TalkController.paste_image)
 
 
@@ -71,7 +77,7 @@ class Resend(Command):
 class EditMessage(Command):
     """Edit the user's message under the cursor and send it anew: a branch begins there, the old one stays on record."""
 
-    name, keys, label, short, group = "edit and resend message", ("U",), "edit", "edit", "chat"
+    name, keys, label, short_label, group = "edit and resend message", ("U",), "edit", "edit", "chat"
     run = Act(TalkController, TalkController.edit_message)
     key_unless = frozenset({QUESTION})
     panes = ("transcript",)
@@ -121,7 +127,7 @@ class BranchHere(Command):
     """Go on from the call shown: a chat whose context is what the model had read and answered there. The recording
     stays as it is; a chat of ctxtui's own goes on itself when the view is at its end."""
 
-    name, keys, label, short, group = "talk from here", ("f",), "talk here", "talk", "chat"
+    name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
     run = Act(TalkController, TalkController.branch_here)
     key_unless = frozenset({QUESTION})
 

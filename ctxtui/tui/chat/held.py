@@ -40,7 +40,7 @@ class HeldController(ChatController):
 
     def _held(self) -> None:
         """Ask at once, unless something is being typed or asked."""
-        if not self.prompt.asking or (self._talk.talking and not self.prompt.edit.buffer.size):
+        if not self.prompt.is_asking or (self._talk.talking and not self.prompt.edit.buffer.size):
             self.ask()
 
     def ask(self) -> None:
@@ -82,7 +82,7 @@ class HeldController(ChatController):
         if self._talk.talking and not self.prompt.edit.buffer.size:
             # The prompt would take the keys that edit.
             self.prompt.cancel()
-        if not self.prompt.asking:
+        if not self.prompt.is_asking:
             self.say([Span("‖ ", "warn"), Span(words, "dim")])
 
     def _answered(self, key: str) -> None:

@@ -65,7 +65,7 @@ class TalkController(ChatController):
     def facts(self) -> set[str]:
         """One question at a time: the answer to the one is never taken for that to another."""
         own = self.prompt.question is self._own
-        found = {TALKING if own else QUESTION} if self.prompt.asking else set()
+        found = {TALKING if own else QUESTION} if self.prompt.is_asking else set()
         transcript = self.panels.transcript
         on_user_row = transcript.data is not None and transcript.row_count and transcript.data.asks(transcript.cursor)
         waits = self.waiting_for_leave is not None
@@ -127,7 +127,7 @@ class TalkController(ChatController):
     def refresh_keys(self) -> None:
         """What stands at the end of the line is something else: the files of the message, whether it is held."""
         if self._talk is not None and self.talking:
-            self.prompt.edit.right, self.prompt.edit.brief = self._prompt_keys(), self._brief
+            self.prompt.edit.right, self.prompt.edit.short_right = self._prompt_keys(), self._brief
             self._talk.esc = self._esc
             self.prompt.edit.refresh()
 
@@ -149,7 +149,7 @@ class TalkController(ChatController):
         """A tool waits: ask at once, unless something is being typed or asked."""
         call = self.waiting_for_leave
         first = call is not None and call.id == self._leave_first
-        if not self.prompt.asking or (self.talking and (first or not self.prompt.edit.buffer.size)):
+        if not self.prompt.is_asking or (self.talking and (first or not self.prompt.edit.buffer.size)):
             self._ask_leave()
         self.refresh_keys()
 
@@ -265,7 +265,7 @@ class TalkController(ChatController):
             on_pause=self._keep_text,
         )
         self._ask_own(self._talk)
-        self.prompt.edit.brief, self.prompt.edit.pasted = self._brief, as_mention
+        self.prompt.edit.short_right, self.prompt.edit.transform_paste = self._brief, as_mention
 
     def _stop_talking(self) -> None:
         """`esc` closes the prompt; what was typed stays for later."""
@@ -279,7 +279,7 @@ class TalkController(ChatController):
     def _tell_permission(self) -> None:
         """In the panes: a tool waits, and `i` answers."""
         call = self.waiting_for_leave
-        if call is not None and not self.prompt.asking:
+        if call is not None and not self.prompt.is_asking:
             told = f"{safe_text.one_line(call.name, 40)} needs your permission: "
             self.say([Span("? ", "warn bold"), Span(told), Span("i", "accent bold"), Span(" answers", "dim")])
 
@@ -300,7 +300,7 @@ class TalkController(ChatController):
         if self._draft or (self.talking and self.prompt.edit.text):
             return
         self._draft = text
-        if self.talking or not self.prompt.asking:
+        if self.talking or not self.prompt.is_asking:
             self._talk_on(text)
 
     def _keep_draft(self) -> None:

@@ -85,11 +85,11 @@ _BREAKS = ("ctrl+j", "shift+enter", "alt+enter")
 class TalkEdit(LineEdit):
     """A `LineEdit` whose text may have several lines, shown as one (a break is ``·``)."""
 
-    def _typed(self, room: int) -> list[Span]:
+    def _typed_spans(self, room: int) -> list[Span]:
         if self.has_focus and not self.buffer.size and not self.keys:
             # What is said stays readable while nothing is typed.
             return [Span(" ", "ink reverse"), Span(" "), *self.hint]
-        return super()._typed(room)
+        return super()._typed_spans(room)
 
     def on_key(self, event: events.Key) -> None:
         """A line break; everything else is the line's own."""
@@ -103,7 +103,7 @@ class TalkEdit(LineEdit):
         event.stop()
         event.prevent_default()
         if not self.keys:
-            self.insert(self.pasted(event.text.replace("\r\n", "\n")))
+            self.insert(self.transform_paste(event.text.replace("\r\n", "\n")))
 
 
 _BESIDE = frozenset({"header", "alarm", "edge", "prompt", "keys"})

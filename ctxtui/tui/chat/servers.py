@@ -237,7 +237,7 @@ class ServerLogScreen(ListScreen[str, None]):
     there, else where it is. `pager` is the user's setting."""
 
     commands = (PageLog,)
-    heading, none, again = "server log", "It has written nothing to standard error.", 0.5
+    heading, empty_text, reload_seconds = "server log", "It has written nothing to standard error.", 0.5
 
     def __init__(self, one: ServerConnection, pager: str) -> None:
         self._one = one
@@ -257,7 +257,7 @@ class ServerLogScreen(ListScreen[str, None]):
             self.draw_rows(len(what) - 1)
         self.tell()
 
-    def settled(self, rows: Sequence[str]) -> bool:
+    def is_final(self, rows: Sequence[str]) -> bool:
         """It may always write more."""
         return False
 
@@ -265,7 +265,7 @@ class ServerLogScreen(ListScreen[str, None]):
         """A line each."""
         return Table((Column("", 0, lambda line, _: Span(safe_text.one_line(line, _LONGEST)), "left"),))
 
-    def told(self, rows: Sequence[str]) -> Spans:
+    def title_suffix(self, rows: Sequence[str]) -> Spans:
         """Whose it is, and how that is doing."""
         name, state = safe_text.one_line(self._one.server.name, 40), self._one.state.value
         return [Span(f"{name} · {state}", "dim")]

@@ -65,9 +65,9 @@ class NextCall(_Calls):
 
     name, keys = "next call", ("right_square_bracket",)
     run = Act(NavigationController, lambda it: it.step_call(1))
-    shown, label, short = "[ ]", "calls", "call"
-    parts = ("PreviousCall", "NextCall")
-    beside, together = ("PreviousCall",), ("[ ]", "previous call, next call")
+    shown, label, short_label = "[ ]", "calls", "call"
+    part_commands = ("PreviousCall", "NextCall")
+    help_partners, help_row = ("PreviousCall",), ("[ ]", "previous call, next call")
 
 
 class FirstCall(_Calls):
@@ -82,32 +82,32 @@ class LastCall(_Calls):
 
     name, keys = "last call", ("end",)
     run = Act(NavigationController, lambda it: it.call_edge(1))
-    beside, together = ("FirstCall",), ("home end", "first call, last call")
+    help_partners, help_row = ("FirstCall",), ("home end", "first call, last call")
 
 
 class GoToCall(_Calls):
     """Type a call's number; also an event (miss, -turn) or categories to show. `g` once more: the first row."""
 
-    name, keys, label, short, first = "go to call", ("g",), "go to call", "go", True
+    name, keys, label, short_label, has_priority = "go to call", ("g",), "go to call", "go", True
     run = Act(NavigationController, NavigationController.go)
     key_unless = frozenset({ASKING})
-    sought = ("enter the prompt",)
+    synonyms = ("enter the prompt",)
 
 
 class NextEvent(_Calls):
     """The next event of any kind: turn, miss, compaction, jump of more than 5k, error, change of model."""
 
-    name, keys, shown, label, short = "next event", ("right_curly_bracket",), "{ }", "events", "event"
-    parts: ClassVar[tuple[str, ...]] = ("PreviousEvent", "NextEvent")
-    beside = ("PreviousEvent",)
-    together = ("{ }", "previous event, next event")
+    name, keys, shown, label, short_label = "next event", ("right_curly_bracket",), "{ }", "events", "event"
+    part_commands: ClassVar[tuple[str, ...]] = ("PreviousEvent", "NextEvent")
+    help_partners = ("PreviousEvent",)
+    help_row = ("{ }", "previous event, next event")
     run = Act(NavigationController, lambda it: it.seek("event", 1))
 
 
 class PreviousEvent(NextEvent):
     """The event before."""
 
-    name, keys, shown, label, short, parts = "previous event", ("left_curly_bracket",), "", "", "", ()
+    name, keys, shown, label, short_label, part_commands = "previous event", ("left_curly_bracket",), "", "", "", ()
     run = Act(NavigationController, lambda it: it.seek("event", -1))
 
 
@@ -138,7 +138,7 @@ class Phases(Command):
     never quoted, where it leads; and its phases, by your names, by the setting ``phases``, else by turn."""
 
     name, group = "growth: by category and phase", "lists"
-    sought = ("phases", "big", "limit", "quadratic", "dead")
+    synonyms = ("phases", "big", "limit", "quadratic", "dead")
     run = Act(NotesController, NotesController.phases)
     key_unless = frozenset({QUESTION})
 
@@ -161,7 +161,7 @@ class OpenBlock(_OnBlock):
     """Open the block in place, or fold it: Markdown, code, arguments, JSON, an image's facts."""
 
     name, keys, label = "open or fold block", ("enter",), "open"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.open_block)
 
 
@@ -169,20 +169,20 @@ class MoreLines(_OnBlock):
     """Show more lines of the open block, each time eight times as many."""
 
     name, keys, label = "more lines of the open block", ("e",), "more"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.more_lines)
 
 
 class RawJson(_OnBlock):
     """The provider's own JSON of the block, letter for letter, or the readable form again."""
 
-    name, keys, label, short = "raw JSON of block", ("r",), "raw JSON", "raw"
-    on_end = True
+    name, keys, label, short_label = "raw JSON of block", ("r",), "raw JSON", "raw"
+    works_on_end = True
     run = Act(BlocksController, BlocksController.raw)
 
 
 class _OnText(_OnBlock):
-    one_of = frozenset({BLOCK, PUT_IN})
+    needs_any = frozenset({BLOCK, PUT_IN})
 
 
 class CopyBlock(_OnText):
@@ -190,7 +190,7 @@ class CopyBlock(_OnText):
     allows it)."""
 
     name, keys, label = "copy block", ("y",), "copy"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.copy)
 
 
@@ -205,7 +205,7 @@ class PageBlock(_OnText):
     """Read the block in $PAGER. Terminal escapes in it are shown, not obeyed."""
 
     name, keys, label = "open block in pager", ("o",), "pager"
-    on_end = True
+    works_on_end = True
     run = Act(BlocksController, BlocksController.pager)
 
 
@@ -287,7 +287,7 @@ class LeaveOpen(Command):
     """Close what is open: the prompt's message, then back to the transcript."""
 
     name, keys, group = "leave", ("escape",), "general"
-    on_end = True
+    works_on_end = True
     run = Act(NavigationController, NavigationController.leave)
 
 
@@ -295,7 +295,7 @@ class Home(Command):
     """Back to the list of sessions."""
 
     name, keys, label, group = "home: list of sessions", ("h", "backspace"), "home", "general"
-    on_end = True
+    works_on_end = True
     run = Act(NavigationController, NavigationController.home)
 
 

@@ -401,10 +401,10 @@ class OnBlocks(Command):
     group = "editing the context"
     panes = ("transcript",)
     needs = frozenset({EDITS})
-    one_of = frozenset({BLOCK, MARKED})
+    needs_any = frozenset({BLOCK, MARKED})
 
 
 class OnBlocksOrPutIn(OnBlocks):
     """The same, also on what an edit puts in."""
 
-    one_of = frozenset({BLOCK, MARKED, PUT_IN})
+    needs_any = frozenset({BLOCK, MARKED, PUT_IN})

@@ -36,7 +36,7 @@ class GrowingAnswer:
         if height != was:
             before.set(last, height)
             if following:
-                pane.viewport.to_end()
+                pane.viewport.scroll_to_end()
                 pane.refresh()
                 return
         self._paint_from(before.line_of(last) + same - 2)
@@ -49,7 +49,7 @@ class GrowingAnswer:
         if follows_cursor:
             pane.to_last_row()
         if following:
-            pane.viewport.to_end()
+            pane.viewport.scroll_to_end()
         pane.refresh()
 
     def _paint_from(self, line: int) -> None:

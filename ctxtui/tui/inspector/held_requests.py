@@ -106,7 +106,7 @@ class HeldRequestsController(Controller):
         """Each cause for which something of the program's calls is not on record is said once, while it runs."""
         fresh = {one.rpartition(": ")[2]: one for one in troubles}
         fresh = {why: one for why, one in fresh.items() if why not in self._lost}
-        if fresh and not self.prompt.asking:
+        if fresh and not self.prompt.is_asking:
             self._lost |= fresh.keys()
             self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
 
@@ -127,7 +127,7 @@ class HeldRequestsController(Controller):
         if fresh:
             self._asked = one.id
             self._show(one)
-            if not self.prompt.asking:
+            if not self.prompt.is_asking:
                 self._ask(one)
 
     def _show(self, one: HeldElsewhere) -> None:
@@ -215,7 +215,7 @@ class HeldRequestsController(Controller):
             self.access.soon(self._told_later)
 
     def _told_later(self) -> None:
-        if self._held and not self.prompt.asking:
+        if self._held and not self.prompt.is_asking:
             self.say(held_lines.LATER)
 
     def _answered(self, id_: str, key: str) -> None:
@@ -281,7 +281,7 @@ class HoldRequest(Command):
     """Hold the attached program's next request before it leaves, so that it can be looked at and changed; again: let it
     leave."""
 
-    name, keys, label, short, group = "hold the next request", ("ctrl+o",), "hold", "hold", "attached program"
+    name, keys, label, short_label, group = "hold the next request", ("ctrl+o",), "hold", "hold", "attached program"
     run = Act(HeldRequestsController, HeldRequestsController.hold)
     needs = frozenset({ATTACHED})
     unless = frozenset({HELD})
@@ -291,7 +291,7 @@ class DecideRequest(Command):
     """What becomes of the held request: it leaves as it is, or under the edits that are applied; you answer it
     yourself, in the model's place; or it is refused."""
 
-    name, label, short, group = "decide about the held request", "decide", "decide", "attached program"
+    name, label, short_label, group = "decide about the held request", "decide", "decide", "attached program"
     run = Act(HeldRequestsController, HeldRequestsController.hold)
     shown = "^o"
     needs = frozenset({HELD})

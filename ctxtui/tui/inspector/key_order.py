@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ctxtui.tui.commands.command import Command, Situation
+from ctxtui.tui.commands.command import Command, CommandContext
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.commands.situation import ASKING, KEYED, MARKED, RUNNING, SEARCHING, SEEKING, STAGED, TALKING
 from ctxtui.tui.inspector.commands import GoToCall, Home, LeaveOpen, NextCall, NextEvent, OpenBlock, ShowAll
@@ -49,7 +49,7 @@ _CLOSES: Final = ((SEARCHING, "end search", "end"), (MARKED, "unmark", ""), (RUN
 
 def keys(
     can: Sequence[type[Command]],
-    at: Situation,
+    at: CommandContext,
     *,
     first: Sequence[type[Command]] = (),
     choice: bool = False,
@@ -68,7 +68,7 @@ def keys(
     marked, staged = MARKED in facts, STAGED in facts
     marking = [each for each in MARKING if each is not WriteSummary or KEYED in facts] if marked else []
     doing = [*_SPECIAL, *marking, *(WIDENING if marked else ()), *(APPLYING if staged else ()), *first, *GOING]
-    named = [each for each in dict.fromkeys([*doing, *can]) if each in can and each.label and not each.always]
+    named = [each for each in dict.fromkeys([*doing, *can]) if each in can and each.label and not each.is_always_shown]
     if at.pane in _ON_PANES:
         yield from (*_ON_PANES[at.pane], Key("tab", "next pane", "pane"))
     # Elsewhere the way out comes first.
@@ -103,5 +103,7 @@ def _typing(
         yield Key("^x", "regular expression", "expression", SearchExpression.actions())
     elif not choice:
         yield from (
-            Key(*each.key_line()) for each in can if each.label and not each.always and each.key_shown().startswith("^")
+            Key(*each.key_line())
+            for each in can
+            if each.label and not each.is_always_shown and each.key_shown().startswith("^")
         )

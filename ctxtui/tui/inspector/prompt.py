@@ -50,7 +50,7 @@ class SessionPrompt(PromptLine):
 
     @property
     def _resting(self) -> Spans:
-        return self._hint[1:] if self.asking else self._hint
+        return self._hint[1:] if self.is_asking else self._hint
 
     def refuse(self, why: str) -> None:
         """Say why nothing is done."""

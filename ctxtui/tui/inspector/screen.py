@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from ctxtui.core.edit import Edit
 from ctxtui.services.session_source import SessionSource
-from ctxtui.tui.commands import EVERYWHERE, Command, Commanded, Situation, bindings, moved, offered
+from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, Commanded, available_commands, bindings, moved
 from ctxtui.tui.commands.situation import (
     ASKING,
     BLOCK,
@@ -130,7 +130,7 @@ class SessionScreen(StillScreen, Commanded):
         self.line = SessionPrompt(prompt, panels.transcript, hint, self._line_changed)
         self.keys, self._stage = KeyLine(id="keys"), Stage(self._boxes)
         self._pointing: Timer | None = None
-        self._offered: tuple[Situation, bool, str, bool] | None = None
+        self._offered: tuple[CommandContext, bool, str, bool] | None = None
         self._fitted = Size(0, 0)
         self._later: Sequence[Widget] = ()
 
@@ -180,7 +180,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
         boxes = dict(self.panels.boxes(width, height))
-        if boxes.get("prompt") == boxes.get("keys") and not (self.line.asking or self.line.said):
+        if boxes.get("prompt") == boxes.get("keys") and not (self.line.is_asking or self.line.said):
             boxes.pop("prompt", None)
         return boxes
 
@@ -258,7 +258,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def action_moved(self, key: str) -> None:
         """A key that did something before 1.0, and nothing now, says where that is."""
-        self.line.say([Span(key, "accent bold"), Span(f" moved · {moved.now(key)}")])
+        self.line.say([Span(key, "accent bold"), Span(f" moved · {moved.describe_moved_key(key)}")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Other keys are used on another pane."""
@@ -266,7 +266,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def on_click(self, event: events.Click) -> None:
         """A click on the prompt enters it."""
-        if event.widget is self.prompt and not self.line.asking:
+        if event.widget is self.prompt and not self.line.is_asking:
             self.enter_prompt()
 
     def bring(self, edits: Sequence[Edit]) -> None:
@@ -322,7 +322,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def _is_read_for(self, command: type[Command]) -> bool:
         """Whether enough of the recording is read for a command."""
-        return self.state.glimpse is None or command.on_end or command in EVERYWHERE
+        return self.state.glimpse is None or command.works_on_end or command in EVERYWHERE
 
     def _all_read(self) -> None:
         """What was refused can be done now."""
@@ -334,21 +334,21 @@ class SessionScreen(StillScreen, Commanded):
         command = self.command(str(parameters[0])) if action == "command" else None
         if command is None or not (command.key_needs or command.key_unless):
             return True
-        facts = self._situated().facts
+        facts = self._command_context().facts
         return command.key_needs <= facts and not command.key_unless & facts
 
     @property
     def doing(self) -> tuple[str, ...]:
         """The groups of commands that what one is doing is about, for the help."""
-        facts = self._situated().facts
+        facts = self._command_context().facts
         editing = ("editing the context",) if facts & {MARKED, STAGED} else ()
         return (*(("searching",) if SEARCHING in facts else ()), *editing)
 
     def commands_now(self) -> list[type[Command]]:
         """The commands that are available, in the order of their use."""
-        return list(filter(self._is_read_for, offered(self.commands, self._situated())))
+        return list(filter(self._is_read_for, available_commands(self.commands, self._command_context())))
 
-    def _situated(self) -> Situation:
+    def _command_context(self) -> CommandContext:
         state, facts = self.state, self.edits.facts()
         if state.study is not None:
             facts |= {CALLS} if state.count > 1 else set()
@@ -356,15 +356,15 @@ class SessionScreen(StillScreen, Commanded):
             facts |= {THREADS} if len(state.study.session.threads) > 1 else set()
         facts |= {FILTERED} if state.shown != ALL_LINES else set()
         facts |= {FOLLOWS} if state.loaded is not None and state.loaded.follows else set()
-        facts |= {ASKING} if self.line.asking else set()
+        facts |= {ASKING} if self.line.is_asking else set()
         facts = facts.union(*(one.facts() for one in self.controllers))
         pane, at = (self.focused.id or "") if self.focused is not None else "", self.panels.transcript
         row = BLOCK if at.node is not None else PUT_IN if at.place.new is not None else ""
-        return Situation(pane, row if pane == "transcript" else "", frozenset(facts))
+        return CommandContext(pane, row if pane == "transcript" else "", frozenset(facts))
 
     def offer_keys(self) -> None:
         """Show the keys that can be used now."""
-        question, situation = self.line.question, self._situated()
+        question, situation = self.line.question, self._command_context()
         choice, esc = (bool(question.keys), question.esc) if question is not None else (False, "")
         partly = self.state.glimpse is not None
         if (situation, choice, esc, partly) != self._offered:

@@ -75,7 +75,7 @@ class Transcript(Pane):
         if self.data is None or self.cursor >= self.data.count - 1:
             return True
         # A result that stands beside its call has no line of its own to be on.
-        return self.data.reading is not None and self.cursor >= self._near(self.data.count - 1)
+        return self.data.reading is not None and self.cursor >= self._nearest_row(self.data.count - 1)
 
     def changed(self, place: CursorPlace | None) -> None:
         """The rows are others now. The cursor stays on its `place`, and that on its line of the view; it goes to the
@@ -84,17 +84,17 @@ class Transcript(Pane):
         if data is None:
             return
         # The row of an answer that comes in is no node's: its view goes along, whatever else is shown anew.
-        along = data.coming_in and self.viewport.follows(self.cursor)
+        along = data.coming_in and self.viewport.is_following(self.cursor)
         line = self.viewport.line_in_view(min(self.cursor, max(0, self.viewport.heights.count - 1)))
         row = place.row_in(data) if place is not None and not along else None
         self._around = data.count - 1 if row is None else row
         self.measure_anew()
         if row is None:
             self.to_last_row()
-            self.viewport.to_end()
+            self.viewport.scroll_to_end()
         else:
-            self.cursor = self._near(row)
-            self.viewport.put(self.cursor, line)
+            self.cursor = self._nearest_row(row)
+            self.viewport.place_row(self.cursor, line)
         self.reveal()
         self.refresh()
 
@@ -116,7 +116,7 @@ class Transcript(Pane):
 
     def to_last_row(self) -> None:
         """Put the cursor on the last row; the view stays."""
-        self.cursor = self._near(self.row_count - 1)
+        self.cursor = self._nearest_row(self.row_count - 1)
 
     def _reach(self, row: int) -> bool:
         """While the transcript is read, heights are known near what is in view only: know them near `row`, too; whether
@@ -169,11 +169,11 @@ class Transcript(Pane):
 
     def stand(self, index: int, line: int) -> None:
         """Put the cursor on row `index`, which may be open in another way than before, with its `line` in view."""
-        self.cursor = self._near(index)
+        self.cursor = self._nearest_row(index)
         self.measure_anew()
         at = self.viewport.line_in_view(self.cursor) + line
         if not 0 < at < self.body_height - 1:
-            self.viewport.put(self.cursor, self.body_height // 3 - line)
+            self.viewport.place_row(self.cursor, self.body_height // 3 - line)
         self.refresh()
         self.post_message(self.Moved(self, self.cursor))
 
@@ -198,7 +198,7 @@ class Transcript(Pane):
     def strip_of(self, spans: Spans, look: Look, ground: str = "") -> Strip:
         """As for any board; a line that is the very one of before is not even compared."""
         how = look, ground, self.body_width
-        return self._same_lines.of(spans, how, partial(super().strip_of, spans, look, ground))
+        return self._same_lines.get_or_paint(spans, how, partial(super().strip_of, spans, look, ground))
 
     def row_ground(self, index: int, line: int) -> str:
         """A user's rows have a ground of their own."""

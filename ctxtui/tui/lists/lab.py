@@ -49,7 +49,7 @@ class OpenVariant(Command):
     """Open this variant as a session of its own: what every call would have sent, block by block, with the usage that
     was simulated."""
 
-    name, keys, label, short, group = "open variant", ("enter",), "open variant", "open", "the lab"
+    name, keys, label, short_label, group = "open variant", ("enter",), "open variant", "open", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.open_variant())
 
 
@@ -57,28 +57,28 @@ class StageVariant(Command):
     """Stage the edits that this variant's policy had made by the end of the recording. Nothing leaves before you apply
     them."""
 
-    name, keys, label, short, group = "stage its edits", ("A",), "stage its edits", "stage", "the lab"
+    name, keys, label, short_label, group = "stage its edits", ("A",), "stage its edits", "stage", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.stage())
 
 
 class AddPolicy(Command):
     """Try another policy: its name, with settings behind it (`budget target=80000`), or a profile's file."""
 
-    name, keys, shown, label, short, group = "add policy", ("plus",), "+", "add policy", "policy", "the lab"
+    name, keys, shown, label, short_label, group = "add policy", ("plus",), "+", "add policy", "policy", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.ask("policy"))
 
 
 class AddCache(Command):
     """Try another cache strategy on what was recorded: 5m, 1h, anchored, static+tail ..."""
 
-    name, keys, label, short, group = "cache strategy", ("C",), "cache strategy", "cache", "the lab"
+    name, keys, label, short_label, group = "cache strategy", ("C",), "cache strategy", "cache", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.ask("cache"))
 
 
 class AddModel(Command):
     """Try another model on what was recorded: its tokens, its window, its prices."""
 
-    name, keys, label, short, group = "another model", ("M",), "model", "model", "the lab"
+    name, keys, label, short_label, group = "another model", ("M",), "model", "model", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.ask("model"))
 
 
@@ -86,21 +86,21 @@ class SeekBest(Command):
     """Seek the best policy with its settings, and the best cache strategy, for this session; `ctxtui lab --solve` holds
     each of several sessions out once."""
 
-    name, keys, label, short, group = "seek the best", ("exclamation_mark",), "seek the best", "best", "the lab"
+    name, keys, label, short_label, group = "seek the best", ("exclamation_mark",), "seek the best", "best", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.seek())
 
 
 class PlaceMarkers(Command):
     """Stage the cache breakpoints of this row's strategy, or of the cheapest that was tried, in the next request."""
 
-    name, keys, label, short, group = "place its breakpoints", ("b",), "breakpoints", "marks", "the lab"
+    name, keys, label, short_label, group = "place its breakpoints", ("b",), "breakpoints", "marks", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.place())
 
 
 class ShowCurve(Command):
     """Show or hide the curve of this variant; at most six are drawn."""
 
-    name, keys, label, short, group = "show or hide curve", ("space",), "curve", "curve", "the lab"
+    name, keys, label, short_label, group = "show or hide curve", ("space",), "curve", "curve", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.toggle_curve())
 
 
@@ -172,7 +172,7 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         AddModel,
         ShowCurve,
     )
-    heading, none = "variants", "No call of this session can be simulated."
+    heading, empty_text = "variants", "No call of this session can be simulated."
     DEFAULT_CSS = """
     LabScreen #variants { height: 13; }
     LabScreen #curves { height: 1fr; }
@@ -253,7 +253,7 @@ class LabScreen(ListScreen[LabLine, LabWish]):
             f" call {step.done:,} of {step.total:,} under {step.variants} variant{'s' if step.variants != 1 else ''} "
         )
         bar = "━" * round(20 * share)
-        self.pane.told = [Span(words, "dim"), Span(bar, "accent"), Span("─" * (20 - len(bar)), "hair")]
+        self.pane.title_spans = [Span(words, "dim"), Span(bar, "accent"), Span("─" * (20 - len(bar)), "hair")]
         self.pane.refresh_rule()
 
     def table(self, rows: Sequence[LabLine]) -> Table[LabLine]:
@@ -261,11 +261,11 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         assert self.what is not None
         return views.lab_table(self.what)
 
-    def told(self, rows: Sequence[LabLine]) -> Spans:
+    def title_suffix(self, rows: Sequence[LabLine]) -> Spans:
         """How the rows stand."""
         return [Span(" cheapest first", "dim")] if rows else [Span(" · reading the session", "dim")]
 
-    def noted(self, rows: Sequence[LabLine]) -> Spans:
+    def rule_notes(self, rows: Sequence[LabLine]) -> Spans:
         """How true it is."""
         if self.what is None:
             return ()

@@ -133,7 +133,7 @@ class NextTab(Command):
     """The next tab of this list."""
 
     name, keys, shown = "next tab", ("tab", "right"), "← →"
-    label, short, group, parts = "other tab", "tab", "lists", ("PreviousTab", "NextTab")
+    label, short_label, group, part_commands = "other tab", "tab", "lists", ("PreviousTab", "NextTab")
     run = Act(lambda: PageScreen, lambda screen: screen.next_tab(1))
 
 
@@ -152,19 +152,19 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
-    foot: ClassVar[bool] = True
-    leave: ClassVar[str] = "close"
-    at_once: ClassVar[bool] = False
-    leave_to_edit: ClassVar[str] = _ESC
+    has_key_line: ClassVar[bool] = True
+    esc_label: ClassVar[str] = "close"
+    loads_at_once: ClassVar[bool] = False
+    edit_hint: ClassVar[str] = _ESC
     """What to do to use a key that edits a block, and does nothing here."""
     DEFAULT_CSS = "PageScreen { background: $background; } PageScreen Board { height: 1fr; }"
 
-    tabs: ClassVar[str] = ""
+    tab_group: ClassVar[str] = ""
     """The list that this one is a tab of (a key of `registry.TABS`), if any."""
     host: InspectorState
 
     def __init_subclass__(cls) -> None:
-        if cls.tabs and NextTab not in cls.commands:
+        if cls.tab_group and NextTab not in cls.commands:
             cls.commands = (*cls.commands[:1], NextTab, PreviousTab, *cls.commands[1:])
         if "BINDINGS" not in vars(cls):
             cls.BINDINGS = overlay_bindings(cls.commands)
@@ -177,12 +177,12 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def compose(self) -> ComposeResult:
         """The page, and what its keys do."""
-        if self.tabs:
-            yield TabLine(self.tabs, tuple(TABS[self.tabs]), self._tab)
+        if self.tab_group:
+            yield TabLine(self.tab_group, tuple(TABS[self.tab_group]), self._tab)
         yield self._board
         yield from self.below()
         yield self.said
-        if self.foot:
+        if self.has_key_line:
             yield KeyLine()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -195,7 +195,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def _show_keys(self, line: KeyLine) -> None:
         shown = [Key(*each.key_line()) for each in self.commands if each.label]
-        line.show(shown, out=Key(key_text("escape"), self.leave, "", ("dismiss",)))
+        line.show(shown, out=Key(key_text("escape"), self.esc_label, "", ("dismiss",)))
 
     def below(self) -> Iterable[Widget]:
         """What stands between the page and the key line."""
@@ -210,7 +210,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
         below: object = next(iter(self.app.screen_stack[-2:-1]), None)
         if not isinstance(below, Commanded) or event.key in self.active_bindings:
             return
-        if below.done_last is not None and event.key in below.done_last.keys:
+        if below.last_command is not None and event.key in below.last_command.keys:
             event.stop()  # else it would open the list again
             await self.action_dismiss()
             return
@@ -218,7 +218,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
         if found:
             what = [Span(key_text(event.key), "accent bold"), Span(f" {found[0].name}: not in this list. ")]
             # What acts on the block under the cursor can be done where that is in the transcript.
-            self.said.say([*what, Span(self.leave_to_edit if found[0].panes else _ESC, "dim")])
+            self.said.say([*what, Span(self.edit_hint if found[0].panes else _ESC, "dim")])
 
     def on_mount(self) -> None:
         """Begin to work it out."""
@@ -228,7 +228,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
 
     def begin(self) -> None:
         """Work it out, not on the screen's time."""
-        if self.at_once:
+        if self.loads_at_once:
             self.on_content_loaded(self._loaded())
         else:
             self.run_worker(lambda: self.post_message(self._loaded()), thread=True, exclusive=True)
@@ -256,15 +256,15 @@ class PageScreen(Commanded, Dialog[Result], Generic[What, Result]):
     @property
     def _tab(self) -> int:
         """Which tab this is."""
-        return [opens.rpartition(".")[2] for opens in TABS[self.tabs].values()].index(type(self).__name__)
+        return [opens.rpartition(".")[2] for opens in TABS[self.tab_group].values()].index(type(self).__name__)
 
     def next_tab(self, step: int) -> None:
         """To the next tab, or back."""
-        self.to_tab((self._tab + step) % len(TABS[self.tabs]))
+        self.to_tab((self._tab + step) % len(TABS[self.tab_group]))
 
     def to_tab(self, at: int) -> None:
         """To tab `at`."""
-        kind = list_class([*TABS[self.tabs].values()][at])
+        kind = list_class([*TABS[self.tab_group].values()][at])
         if kind is not type(self) and kind.ready(self.host):
             self.app.switch_screen(kind(self.host))
 
@@ -302,7 +302,7 @@ class FilterRows(Command):
 class OrderRows(Command):
     """Order by the next column."""
 
-    name, keys, label, group, sought = "order by next column", ("S",), "order", "lists", ("sort",)
+    name, keys, label, group, synonyms = "order by next column", ("S",), "order", "lists", ("sort",)
     run = Act(lambda: ListScreen, lambda screen: screen.next_order())
 
 
@@ -315,12 +315,12 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     """
 
     heading: ClassVar[str] = ""
-    none: ClassVar[str] = ""
-    working: ClassVar[Spans] = ()
+    empty_text: ClassVar[str] = ""
+    loading_text: ClassVar[Spans] = ()
     inset: ClassVar[int] = 1
-    most: ClassVar[int | None] = None
-    again: ClassVar[float] = 0.5
-    least_below: ClassVar[int] = 0
+    max_rows: ClassVar[int | None] = None
+    reload_seconds: ClassVar[float] = 0.5
+    min_lines_below: ClassVar[int] = 0
     """Lines that stand below the list at least: it takes what its rows need, and leaves them the rest. 0: its height is
     its style's."""
     order: str = ""
@@ -330,7 +330,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         super().__init_subclass__()
 
     def __init__(self, pane: TablePane[Row] | None = None) -> None:
-        made = pane or TablePane[Row](self.heading, self.none, working=self.working, inset=self.inset)
+        made = pane or TablePane[Row](self.heading, self.empty_text, working=self.loading_text, inset=self.inset)
         self.pane = made
         self.line = LineEdit(id="prompt")
         self.line.display = False
@@ -338,7 +338,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         """Asks on a line over the keys."""
         self.rows: Sequence[Row] = ()
         super().__init__(made)
-        made.told = self.told(())
+        made.title_spans = self.title_suffix(())
 
     def compose(self) -> ComposeResult:
         """The page, and over its keys the line on which something is asked."""
@@ -353,23 +353,23 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         """What the list closes with when this row is chosen; None keeps it open."""
         return None
 
-    def settled(self, rows: Sequence[Row]) -> bool:
+    def is_final(self, rows: Sequence[Row]) -> bool:
         """Whether nothing more will be known of them."""
         return True
 
     def pause(self) -> float:
         """Seconds until rows that are not settled are worked out again."""
-        return self.again
+        return self.reload_seconds
 
-    def begins_at(self, rows: Sequence[Row]) -> int:
+    def first_cursor(self, rows: Sequence[Row]) -> int:
         """The row on which the cursor stands at first."""
         return 0
 
-    def told(self, rows: Sequence[Row]) -> Spans:
+    def title_suffix(self, rows: Sequence[Row]) -> Spans:
         """What follows the title."""
         return ()
 
-    def noted(self, rows: Sequence[Row]) -> Spans:
+    def rule_notes(self, rows: Sequence[Row]) -> Spans:
         """What stands at the right of the title's rule."""
         return ()
 
@@ -379,19 +379,19 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         if first or what != self.rows:
             self.rows = what
             self.tell()
-            self.draw_rows(self.begins_at(what) if first else None)
-        if not self.settled(what):
+            self.draw_rows(self.first_cursor(what) if first else None)
+        if not self.is_final(what):
             self.set_timer(self.pause(), self.begin)
 
     def tell(self) -> None:
         """Say on the title's rule what there is to say."""
-        self.pane.told, self.pane.noted = self.told(self.rows), self.noted(self.rows)
+        self.pane.title_spans, self.pane.note_spans = self.title_suffix(self.rows), self.rule_notes(self.rows)
         self.pane.refresh_rule()
 
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
         table = self.table(self.rows).showing(self.order)
-        listed, words = self.in_order(self.rows, table), self.pane.filtered.lower().split()
+        listed, words = self.in_order(self.rows, table), self.pane.filter_text.lower().split()
         if words:
             listed = [row for row in listed if _has(plain(table.draw(row, _FILTERED)).lower(), words)]
         self.pane.show(listed, table, self.order, cursor=cursor)
@@ -404,7 +404,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             Question(
                 [Span(" / ", "accent bold")],
                 self.filter_rows,
-                text=self.pane.filtered,
+                text=self.pane.filter_text,
                 on_change=lambda: self.filter_rows(self.line.text),
                 on_cancel=lambda: self.filter_rows(""),
             )
@@ -412,8 +412,8 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def filter_rows(self, text: str) -> None:
         """Show the rows that have the words of `text`; "": all."""
-        if text.strip() != self.pane.filtered and self.pane.rows is not None:
-            self.pane.filtered = text.strip()
+        if text.strip() != self.pane.filter_text and self.pane.rows is not None:
+            self.pane.filter_text = text.strip()
             self.draw_rows(0)
             self.pane.post_message(Pane.Moved(self.pane, self.pane.cursor))
 
@@ -439,16 +439,16 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     async def action_dismiss(self, result: Result | None = None) -> None:
         """Close; first show all rows again."""
-        if self.pane.filtered:
+        if self.pane.filter_text:
             self.filter_rows("")
         else:
             await super().action_dismiss(result)
 
     def fit_list(self) -> None:
         """Give the list as many lines as its rows need, and what stands below it the rest."""
-        if self.least_below:
+        if self.min_lines_below:
             needed = self.pane.body_top + max(1, self.pane.lines)
-            self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.least_below))
+            self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.min_lines_below))
 
     def on_resize(self) -> None:
         """Another height leaves others."""
@@ -457,7 +457,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
         """`rows` as they are listed."""
-        return table.ordered(rows, self.order)[: self.most] if self.order in table.orders else rows[: self.most]
+        return table.ordered(rows, self.order)[: self.max_rows] if self.order in table.orders else rows[: self.max_rows]
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figure at a spot is made of: in a row as its column says, on the rule and beside the list as the

@@ -43,7 +43,7 @@ class NextMiss(Command):
     """The next miss, less dear."""
 
     name, keys, shown = "next miss", ("right_square_bracket",), "[ ]"
-    label, group, parts = "miss", "misses", ("PreviousMiss", "NextMiss")
+    label, group, part_commands = "miss", "misses", ("PreviousMiss", "NextMiss")
     run = Act(lambda: MissesScreen, lambda screen: screen.step(1))
 
 
@@ -57,7 +57,7 @@ class PreviousMiss(Command):
 class ShowProof(Command):
     """Show the two requests, at the block with which the miss begins. Going to a block from there closes this list."""
 
-    name, keys, label, short, group = "diff of the two requests", ("P",), "diff of the requests", "diff", "misses"
+    name, keys, label, short_label, group = "diff of the two requests", ("P",), "diff of the requests", "diff", "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.prove())
 
 
@@ -88,10 +88,10 @@ class DetailBoard(Board):
 class MissesScreen(HostedList[Missed, CallAt]):
     """The misses; closes with the call that is to be shown."""
 
-    tabs = "money"
+    tab_group = "money"
     commands: ClassVar[tuple[type[Command], ...]] = (OpenCall, ShowProof, NextMiss, PreviousMiss)
     heading = "misses"
-    working = (Span(" · running every call through the cache simulator", "dim"),)
+    loading_text = (Span(" · running every call through the cache simulator", "dim"),)
     DEFAULT_CSS = """
     MissesScreen #misses { height: auto; max-height: 45%; min-height: 4; }
     MissesScreen #miss { height: 1fr; }
@@ -120,11 +120,11 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """Call, cause, what changed, money."""
         return misses.table(rows)
 
-    def told(self, rows: Sequence[Missed]) -> Spans:
+    def title_suffix(self, rows: Sequence[Missed]) -> Spans:
         """How they are ordered."""
         return [Span("dearest first", "dim")] if self.size.width >= misses.NARROW else ()
 
-    def noted(self, rows: Sequence[Missed]) -> Spans:
+    def rule_notes(self, rows: Sequence[Missed]) -> Spans:
         """The sum, and how the forecasts did."""
         if self.what is None:
             return ()
@@ -185,9 +185,9 @@ class MissesScreen(HostedList[Missed, CallAt]):
 class StatementList(HostedList[Row, None], Generic[Row]):
     """A tab of what the statement of the session says."""
 
-    tabs = "money"
-    none = "Nothing was paid."
-    working = (Span(" · adding up every call of every thread", "dim"),)
+    tab_group = "money"
+    empty_text = "Nothing was paid."
+    loading_text = (Span(" · adding up every call of every thread", "dim"),)
 
     def __init__(self, host: InspectorState) -> None:
         self.what: Statement | None = None
@@ -229,7 +229,7 @@ class TotalScreen(StatementList[BillLine]):
         """The lines as they are."""
         return bill.LINES
 
-    def told(self, rows: Sequence[BillLine]) -> Spans:
+    def title_suffix(self, rows: Sequence[BillLine]) -> Spans:
         """What it comes to, of how many calls."""
         return bill.head(self.what)[1:] if self.what is not None else ()
 
@@ -262,7 +262,7 @@ class ToolCostScreen(StatementList[SpendingRow]):
         """Each with its share of the bill."""
         return bill.spending_table(rows, self.what.bill.usd if self.what is not None else None)
 
-    def noted(self, rows: Sequence[SpendingRow]) -> Spans:
+    def rule_notes(self, rows: Sequence[SpendingRow]) -> Spans:
         """What all of them come to."""
         if self.what is None:
             return ()

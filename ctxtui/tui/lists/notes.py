@@ -24,8 +24,8 @@ class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
     that was chosen."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
-    heading, at_once, inset = "notes and bookmarks", True, 0
-    none = "No notes yet. In the transcript `*` marks a block, `^p` *note* jots a note on it."
+    heading, loads_at_once, inset = "notes and bookmarks", True, 0
+    empty_text = "No notes yet. In the transcript `*` marks a block, `^p` *note* jots a note on it."
 
     def __init__(self, found: Sequence[PlacedNote], category: Callable[[int], int]) -> None:
         self._found, self._category = found, category

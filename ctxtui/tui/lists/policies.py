@@ -65,7 +65,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
     taken back where it has no new ones."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StagePolicy, SetPolicy)
-    heading, none = "policies", "There are no policies."
+    heading, empty_text = "policies", "There are no policies."
     DEFAULT_CSS = """
     PoliciesScreen #policies { height: 1fr; }
     PoliciesScreen #about { height: 5; }
@@ -101,7 +101,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         """What each would do."""
         return policies.TABLE
 
-    def noted(self, rows: Sequence[Proposed]) -> Spans:
+    def rule_notes(self, rows: Sequence[Proposed]) -> Spans:
         """How many are worked out."""
         return policies.notes(rows)
 

@@ -43,15 +43,15 @@ class ShowBlocks(ListCommand):
     what stands there twice, tools by server. `tab` turns to the next."""
 
     name, keys, opens = "blocks: heaviest, stale, duplicates", ("W",), "blocks.HeaviestScreen"
-    sought = ("big", "large", "expensive", "old", "stale", "remove", "heaviest blocks, by tokens or carry")
-    label, short = "blocks", "blocks"
+    synonyms = ("big", "large", "expensive", "old", "stale", "remove", "heaviest blocks, by tokens or carry")
+    label, short_label = "blocks", "blocks"
 
 
 class ShowRepeats(ListCommand):
     """What of this context stands elsewhere too: twice, nearly so, read again, changed since, or still in its file;
     with the tokens that could go."""
 
-    name, opens, sought = "same content elsewhere (repeats)", "blocks.RepeatsScreen", ("stale", "duplicates", "twice")
+    name, opens, synonyms = "same content elsewhere (repeats)", "blocks.RepeatsScreen", ("stale", "duplicates", "twice")
 
 
 class ShowTools(ListCommand):
@@ -71,8 +71,8 @@ class ShowMisses(ListCommand):
     """Why the cache missed: every miss, dearest first, with the block that parted the requests, word by word. `P` there
     shows the two requests."""
 
-    name, keys, label, short, opens = "cache misses", ("c",), "misses", "miss", "money.MissesScreen"
-    sought = ("expensive", "slow", "rewrites")
+    name, keys, label, short_label, opens = "cache misses", ("c",), "misses", "miss", "money.MissesScreen"
+    synonyms = ("expensive", "slow", "rewrites")
     group, needs = "calls", frozenset({CALLS})
 
 
@@ -81,7 +81,7 @@ class ShowMoney(ListCommand):
     to the next."""
 
     name, keys, label, group = "money: total, misses, by tool", ("dollar_sign",), "money", "calls"
-    opens, sought = "money.TotalScreen", ("money", "expensive", "price", "cost", "dear", "bill of the session")
+    opens, synonyms = "money.TotalScreen", ("money", "expensive", "price", "cost", "dear", "bill of the session")
 
 
 class SkippedLines(ListCommand):

@@ -38,7 +38,7 @@ class Texts(NamedTuple):
 class OtherPart(Command):
     """The whole request, or only what differs from the last one that was sent."""
 
-    name, keys, label, short, group = "whole request or difference", ("tab",), "difference", "diff", "request"
+    name, keys, label, short_label, group = "whole request or difference", ("tab",), "difference", "diff", "request"
     run = Act(lambda: RequestScreen, lambda screen: screen.turn())
 
 

@@ -46,7 +46,7 @@ class AnswersPane(Pane):
 class ResendScreen(PageScreen[Trial, None]):
     """Shows `trial`, which `model` answered."""
 
-    foot, at_once = True, True
+    has_key_line, loads_at_once = True, True
     BINDINGS: ClassVar[list[BindingType]] = [
         *overlay_bindings(()),
         Binding("enter", "dismiss(None)", show=False),

@@ -21,7 +21,7 @@ _LEAVE: Final = (Span("esc", "accent bold"), Span(" close", "dim"))
 class SkippedScreen(HostedList[Skipped, None]):
     """The lines that were skipped."""
 
-    heading, none, foot, at_once, inset = "skipped", "Every line was read.", False, True, 0
+    heading, empty_text, has_key_line, loads_at_once, inset = "skipped", "Every line was read.", False, True, 0
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
@@ -36,6 +36,6 @@ class SkippedScreen(HostedList[Skipped, None]):
         """Line and reason."""
         return faults.SKIPPED
 
-    def noted(self, rows: Sequence[Skipped]) -> Spans:
+    def rule_notes(self, rows: Sequence[Skipped]) -> Spans:
         """How to leave."""
         return _LEAVE

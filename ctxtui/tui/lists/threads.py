@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class ThreadsScreen(HostedList[Kin, str]):
     """The threads, until all are priced; the cursor begins on the one that was shown before."""
 
-    tabs = "money"
-    heading, none, at_once, again = "threads", "No thread is recorded.", True, 0.4
+    tab_group = "money"
+    heading, empty_text, loads_at_once, reload_seconds = "threads", "No thread is recorded.", True, 0.4
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
@@ -37,11 +37,11 @@ class ThreadsScreen(HostedList[Kin, str]):
             return ()
         return family(study.session, study.costs, partial(context_size, study.book))
 
-    def settled(self, rows: Sequence[Kin]) -> bool:
+    def is_final(self, rows: Sequence[Kin]) -> bool:
         """Costs come as they are worked out."""
         return all(row.priced for row in rows)
 
-    def begins_at(self, rows: Sequence[Kin]) -> int:
+    def first_cursor(self, rows: Sequence[Kin]) -> int:
         """Where one came from."""
         return next((i for i, row in enumerate(rows) if row.id == self.host.came_from), 0)
 
@@ -49,7 +49,7 @@ class ThreadsScreen(HostedList[Kin, str]):
         """The thread shown is marked."""
         return threads.table(self.host.thread)
 
-    def noted(self, rows: Sequence[Kin]) -> Spans:
+    def rule_notes(self, rows: Sequence[Kin]) -> Spans:
         """What Enter does."""
         return [Span("⏎", "accent bold"), Span(" show", "dim")]
 

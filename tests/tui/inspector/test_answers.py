@@ -46,7 +46,7 @@ def seen(screen: InspectorScreen) -> tuple[object, ...]:
     lines = tuple(strip.text for strip in drawn)
     return (
         len(screen.app.screen_stack),
-        screen.line.asking,
+        screen.line.is_asking,
         pane.viewport.heights.total,
         pane.cursor,
         pane.opened,
@@ -82,7 +82,7 @@ async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatc
                 silent.append(key)
             while len(screen.app.screen_stack) > before[0]:  # type: ignore[operator]
                 screen.app.pop_screen()
-            if screen.line.asking:
+            if screen.line.is_asking:
                 screen.line.cancel()
             if key in TOGGLES:
                 await pilot.press(key)

@@ -73,7 +73,7 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
                 await until(pilot, lambda: "will be held" in text(screen))
                 await until(pilot, lambda: look(path).next)
                 Path("what now").touch()
-                await until(pilot, lambda: screen.line.asking and "what now?" in text(screen))
+                await until(pilot, lambda: screen.line.is_asking and "what now?" in text(screen))
                 assert len(seen) == 1
                 await pilot.press("escape")
                 data = screen.panels.transcript.data

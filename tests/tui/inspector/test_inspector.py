@@ -401,7 +401,7 @@ async def test_what_was_skipped_is_marked_and_listed() -> None:
 async def test_a_click_enters_the_prompt() -> None:
     async with opened(every_category()) as (screen, pilot):
         await pilot.click("#prompt", offset=(5, 0))
-        assert screen.line.asking and screen.focused is screen.prompt
+        assert screen.line.is_asking and screen.focused is screen.prompt
 
 
 async def test_home_is_a_key_away_where_the_app_began_with_a_session() -> None:

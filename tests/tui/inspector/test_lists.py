@@ -268,7 +268,7 @@ async def test_a_filter_shows_what_has_its_words_and_no_hit_is_said() -> None:
         await pilot.press("enter")
         assert screen.app.focused is page.pane and page.pane.filtered == word, "the keys are those of the list again"
         await pilot.press("slash", *"qqqq")
-        await until(pilot, lambda: "No row has “" in seen(screen))
+        await until(pilot, lambda: "No row contains “" in seen(screen))
         await pilot.press("escape")
         assert screen.app.screen is page and len(page.pane.rows or ()) == every, "esc shows all, and stays"
         await pilot.press("slash", *"qqqq", "enter", "escape")

@@ -152,7 +152,7 @@ async def test_enter_shows_what_would_go_then_stages_it_and_one_undo_takes_it_ba
         await until(pilot, lambda: isinstance(pilot.app.screen, ChangesScreen))
         changes = pilot.app.screen
         assert isinstance(changes, ChangesScreen)
-        await until(pilot, lambda: bool(changes.rows) and changes.settled(changes.rows))
+        await until(pilot, lambda: bool(changes.rows) and changes.is_final(changes.rows))
         about = {target.digest for edit in row.edits for target in edit.targets}
         tree = screen.state.scene.session.tree  # type: ignore[union-attr]
         assert {tree[block.node].block.digest for block in changes.rows if block.node} <= about

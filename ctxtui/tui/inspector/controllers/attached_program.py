@@ -67,7 +67,7 @@ class AttachedProgramController(Controller):
         self.access.work(look, "hold rules")
 
     def _ask(self, path: Path, on: tuple[str, ...]) -> None:
-        if not self.prompt.asking:
+        if not self.prompt.is_asking:
             text, right = held_lines.rules_text(on), held_lines.RULES_SPELLED
             self.prompt.ask(Question(held_lines.RULES, partial(self._set, path), text=text, right=right))
 
@@ -107,7 +107,7 @@ class HoldByRules(Command):
     """By which rules the attached program's requests are held: each one, those over so many tokens or dollars, those
     that will miss the cache, those in which a pattern is found; "off" for none."""
 
-    name, keys, label, short, group = "hold by rules", (), "", "", "attached program"
+    name, keys, label, short_label, group = "hold by rules", (), "", "", "attached program"
     run = Act(AttachedProgramController, AttachedProgramController.rules)
     needs = frozenset({ATTACHED})
 
@@ -116,8 +116,8 @@ class ForkProgram(Command):
     """Copy the command that runs the program again from the call shown on: the requests up to it are answered from the
     record, what comes then is live. Add the program's own arguments."""
 
-    name, keys, label, short, group = "fork the program from here", (), "", "", "attached program"
-    sought = ("again", "replay", "exec")
+    name, keys, label, short_label, group = "fork the program from here", (), "", "", "attached program"
+    synonyms = ("again", "replay", "exec")
     run = Act(AttachedProgramController, AttachedProgramController.fork)
     needs = frozenset({BY_RELAY})
 

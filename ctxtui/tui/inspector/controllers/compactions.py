@@ -18,7 +18,7 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.analysis.content.compactions import Compaction
-    from ctxtui.tui.lists.compactions import CompactionWish
+    from ctxtui.tui.lists.compactions import CompactionAction
 
 _SCROLL = {"up": -1, "down": 1, "pageup": -1, "pagedown": 1}
 """Keys that scroll while a summary is read, with the way."""
@@ -58,13 +58,13 @@ class CompactionsController(EditController):
         else:
             self.say([Span("this context did not begin with a compaction", "dim")])
 
-    def _chosen(self, wish: CompactionWish | None) -> None:
+    def _chosen(self, wish: CompactionAction | None) -> None:
         # Imported here, as the screen: most sessions were never compacted.
         from ctxtui.tui.lists.compactions import BLOCK, GO_ON, SUMMARIZE, TALK
 
         if wish is None:
             return
-        one = wish.one
+        one = wish.compaction
         if wish.kind == TALK:
             self.access.post(TalkFrom(self.state.source.name, one.thread, one.number - 1))
             return

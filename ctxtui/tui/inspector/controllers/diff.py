@@ -122,7 +122,7 @@ class DiffMarked(Command):
 class DiffBefore(DiffMarked):
     """What this call's context has that the call before had not, and what it lost."""
 
-    name, keys, label, short = "diff with the call before", ("P",), "diff", "diff"
+    name, keys, label, short_label = "diff with the call before", ("P",), "diff", "diff"
     run = Act(DiffController, DiffController.diff_before)
 
 

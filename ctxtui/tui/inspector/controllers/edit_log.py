@@ -242,8 +242,8 @@ class Undo(Command):
     """Undo the last action on the context, also one of an earlier day."""
 
     name, keys, label, group = "undo edit", ("u",), "undo", "editing the context"
-    beside = ("Redo",)
-    together = ("u ^r", "undo edit, redo edit")
+    help_partners = ("Redo",)
+    help_row = ("u ^r", "undo edit, redo edit")
     run = Act(EditLogController, EditLogController.undo)
     needs = frozenset({UNDOABLE})
 
@@ -268,5 +268,5 @@ class EditLog(Undo):
     """Every edit with its author and time; single ones can be taken back."""
 
     name, keys, label = "edit log", ("E",), "edit log"
-    sought = ("history", "changes")
+    synonyms = ("history", "changes")
     run = Act(EditLogController, EditLogController.edit_log)

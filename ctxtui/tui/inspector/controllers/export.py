@@ -34,7 +34,7 @@ class ExportController(EditController):
     def export(self) -> None:
         """Ask as what it is to be written."""
         scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
-        if self.prompt.asking or scene is None or desk is None or loaded is None or not self.edits.ready():
+        if self.prompt.is_asking or scene is None or desk is None or loaded is None or not self.edits.ready():
             return
         from ctxtui.services.editing.exporting import offers
 
@@ -118,8 +118,8 @@ class ShowNext(Command):
     """The next request as text, whole, as it would leave with what is applied and staged; `tab` there shows what
     differs from the last one that was sent."""
 
-    name, keys, label, short = "next request as text", ("O",), "next request", "request"
-    sought = ("body", "sent", "json", "prompt")
+    name, keys, label, short_label = "next request as text", ("O",), "next request", "request"
+    synonyms = ("body", "sent", "json", "prompt")
     run = Act(ExportController, ExportController.show_request)
     group, needs = "editing the context", frozenset({EDITS})
 
@@ -129,6 +129,6 @@ class WriteContext(Command):
     format, the edits themselves; or copy the request as a curl command. The recording stays as it is."""
 
     name, keys, label = "write context to a file", ("ctrl+e",), "export"
-    sought = ("save", "resume", "export", "write")
+    synonyms = ("save", "resume", "export", "write")
     run = Act(ExportController, ExportController.export)
     group, needs = "editing the context", frozenset({EDITS})

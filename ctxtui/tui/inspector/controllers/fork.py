@@ -113,7 +113,7 @@ class ForkController(EditController):
         if overlay is None or scene is None or desk is None or not overlay.in_force:
             self.talk_here()
             return
-        if self.prompt.asking or not self.edits.ready():
+        if self.prompt.is_asking or not self.edits.ready():
             return
         if not overlay.applied:
             count = len(overlay.staged)
@@ -275,8 +275,8 @@ class TalkHere(Command):
     Codex (translated where they did not record it; the command is copied and kept in the edit log), with curl, or from
     a file."""
 
-    name, keys, label, short, group = "talk from here", ("f",), "talk here", "talk", "chat"
-    sought = ("resume", "continue", "save", "fork", "branch")
+    name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
+    synonyms = ("resume", "continue", "save", "fork", "branch")
     run = Act(ForkController, ForkController.go_on)
 
 

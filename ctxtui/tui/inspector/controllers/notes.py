@@ -220,13 +220,13 @@ class NotesController(Controller):
 
     def phases(self) -> None:
         """The chart of growth, and the table of phases."""
-        from ctxtui.tui.lists.growth import NAME, GrowthScreen
+        from ctxtui.tui.lists.growth import NAME_PHASE, GrowthScreen
 
         if self.state.study is None or not self.state.count:
             return
 
         def go(number: int | None) -> None:
-            if number == NAME:
+            if number == NAME_PHASE:
                 self.name_phase()
             elif number is not None:
                 self.state.go(number - 1)

@@ -90,10 +90,10 @@ class Play(Command):
     """Play the calls from here on, one after the other; again: faster. `<` is slower, `esc` or any step stops it."""
 
     name, keys, group = "play, faster", ("greater_than_sign",), "calls"
-    sought = ("replay", "auto", "step", "watch")
+    synonyms = ("replay", "auto", "step", "watch")
     run = Act(PlayController, lambda it: it.play(1))
     needs = frozenset({CALLS})
-    beside, together = ("PlaySlower",), ("> <", "play: faster, slower")
+    help_partners, help_row = ("PlaySlower",), ("> <", "play: faster, slower")
 
 
 class PlaySlower(Play):

@@ -179,7 +179,7 @@ class AdviceList(Command):
     policy with its settings."""
 
     name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "editing the context"
-    sought = (
+    synonyms = (
         "save", "cheaper", "smaller", "recommend", "waste", "unused", "stale", "report", "findings", "fixes", "cures",
         "what would help (advice)", "stage the cheapest cut", "duplicates",
     )  # fmt: skip
@@ -192,7 +192,7 @@ class Policies(Command):
     price at the cheapest moment. Enter stages one; nothing leaves before you apply it."""
 
     name, group = "policies", "editing the context"
-    sought = ("stale", "old", "automatic", "rules", "all policies")
+    synonyms = ("stale", "old", "automatic", "rules", "all policies")
     run = Act(PoliciesController, PoliciesController.policies)
     needs = frozenset({EDITS})
 
@@ -202,6 +202,6 @@ class OpenLab(Command):
     contexts, cost, and what each would have risked. Enter opens a variant as a session, `A` stages its edits."""
 
     name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"
-    sought = ("compare", "policies", "cheaper", "replay", "try", "model")
+    synonyms = ("compare", "policies", "cheaper", "replay", "try", "model")
     run = Act(PoliciesController, PoliciesController.lab)
     needs = frozenset({CALLS})

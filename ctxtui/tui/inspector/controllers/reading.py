@@ -40,6 +40,6 @@ class ReadingMode(Command):
     """Read the conversation over the whole screen: texts in full, changes of files as diffs, one line for each tool
     call with its result. Enter folds a text or opens a line; the same key, or `esc`, shows all panes again."""
 
-    name, keys, label, short, group = "reading mode", ("semicolon",), "read", "read", "what is shown"
+    name, keys, label, short_label, group = "reading mode", ("semicolon",), "read", "read", "what is shown"
     run = Act(ReadingController, ReadingController.toggle)
-    on_end = True
+    works_on_end = True

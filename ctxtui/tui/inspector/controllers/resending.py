@@ -62,7 +62,7 @@ class ResendController(EditController):
     def resend(self) -> None:
         """Ask whom to send it to."""
         scene = self.panels.scene
-        if self.prompt.asking or scene is None or not scene.calls or not self.edits.ready(counted=True):
+        if self.prompt.is_asking or scene is None or not scene.calls or not self.edits.ready(counted=True):
             return
         own = self._asker.own_model(scene)
         words = [Span(f" send call {scene.index + 1:,} again to › ", "accent bold")]
@@ -155,6 +155,6 @@ class SendAgain(Command):
     side by side. The price is told first, and nothing leaves before you say so."""
 
     name, group = "send this call again", "calls"
-    sought = ("compare", "another model", "retry", "test")
+    synonyms = ("compare", "another model", "retry", "test")
     run = Act(ResendController, ResendController.resend)
     needs = frozenset({EDITS})

@@ -271,8 +271,8 @@ class Search(Command):
     """Find a text in the blocks: each key shows the next hit. `enter` keeps it, `esc` folds all as it was,
     `^x` takes it as a regular expression."""
 
-    name, keys, label, short, group, first = "search", ("slash",), "search", "find", "searching", True
-    beside, together = ("SearchExpression",), ("/", "search")
+    name, keys, label, short_label, group, has_priority = "search", ("slash",), "search", "find", "searching", True
+    help_partners, help_row = ("SearchExpression",), ("/", "search")
     run = Act(SearchController, SearchController.search)
     key_unless = frozenset({ASKING})
 
@@ -280,10 +280,10 @@ class Search(Command):
 class NextHit(Command):
     """To the next hit of the search, from the last one to the first."""
 
-    name, keys, shown, label, short = "next hit", ("n",), "n N", "hits", "hit"
-    parts: ClassVar[tuple[str, ...]] = ("NextHit", "PreviousHit")
-    beside = ("PreviousHit",)
-    together = ("n N", "next hit, previous hit")
+    name, keys, shown, label, short_label = "next hit", ("n",), "n N", "hits", "hit"
+    part_commands: ClassVar[tuple[str, ...]] = ("NextHit", "PreviousHit")
+    help_partners = ("PreviousHit",)
+    help_row = ("n N", "next hit, previous hit")
     run = Act(SearchController, lambda it: it.next_hit(1))
     group = "searching"
     needs = frozenset({SEARCHING})
@@ -293,7 +293,7 @@ class NextHit(Command):
 class PreviousHit(NextHit):
     """To the hit before, from the first one to the last."""
 
-    name, keys, shown, label, short, parts = "previous hit", ("N",), "", "", "", ()
+    name, keys, shown, label, short_label, part_commands = "previous hit", ("N",), "", "", "", ()
     run = Act(SearchController, lambda it: it.next_hit(-1))
 
 

@@ -142,14 +142,14 @@ class Drop(OnBlocksOrPutIn):
     take it back."""
 
     name, keys, label = "drop block", ("d",), "drop"
-    sought = ("remove", "delete", "stale", "old", "out")
+    synonyms = ("remove", "delete", "stale", "old", "out")
     run = Act(StagingController, lambda it: it.stage("drop"))
 
 
 class TruncateBlock(OnBlocks):
     """Keep the head and the tail of a long text; the cut is named in it."""
 
-    name, keys, label, short = "truncate block", ("t",), "truncate", "cut"
+    name, keys, label, short_label = "truncate block", ("t",), "truncate", "cut"
     run = Act(StagingController, lambda it: it.stage("truncate"))
 
 
@@ -157,21 +157,21 @@ class Summarize(OnBlocksOrPutIn):
     """Put one summary in place of what is marked, drawn from the record without a model; on it again: how many tokens
     it may have. `R` edits it."""
 
-    name, keys, label, short = "summarize marked blocks", ("s",), "summarize", "sum"
+    name, keys, label, short_label = "summarize marked blocks", ("s",), "summarize", "sum"
     run = Act(StagingController, lambda it: it.stage("summarize"))
 
 
 class Externalize(OnBlocks):
     """Keep the content outside and leave a reference with one line of description."""
 
-    name, keys, label, short = "externalize block", ("x",), "externalize", "ext"
+    name, keys, label, short_label = "externalize block", ("x",), "externalize", "ext"
     run = Act(StagingController, lambda it: it.stage("externalize"))
 
 
 class Breakpoint(OnBlocks):
     """A cache breakpoint behind this block: 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none."""
 
-    name, keys, label, short = "cache breakpoint", ("b",), "breakpoint", "brk"
+    name, keys, label, short_label = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
 
 

@@ -98,7 +98,7 @@ class SummariesController(EditController):
     def model_summary(self) -> None:
         """Ask who is to write it."""
         scene, desk = self.panels.scene, self.edits.desk
-        if self.prompt.asking or scene is None or desk is None or not self.edits.ready():
+        if self.prompt.is_asking or scene is None or desk is None or not self.edits.ready():
             return
         edit = self._summary_wanted(scene)
         if edit is None:
@@ -123,7 +123,7 @@ class SummariesController(EditController):
 
     def remark(self) -> None:
         """Ask what is to be said of the summary under the cursor."""
-        if not self.prompt.asking and self.edits.ready():
+        if not self.prompt.is_asking and self.edits.ready():
             words = [Span(" remark on the summary › ", "accent bold")]
             self.prompt.ask_for(words, lambda text: self.rate("", text.strip()) if text.strip() else None)
 
@@ -189,7 +189,7 @@ class SummariesController(EditController):
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        if self.prompt.asking:
+        if self.prompt.is_asking:
             # Something else is being typed: it is not taken away.
             self.say([*told, Span(" esc, then ^s, asks again whether to send it", "dim")])
             return
@@ -255,7 +255,7 @@ class WriteSummary(OnBlocksOrPutIn):
     agent itself behind its whole context. What is sent, to whom and for about how much is asked first; what comes back
     is staged, and you apply it."""
 
-    name, keys, label, short = "summary by a model", ("ctrl+s",), "model's summary", "model"
+    name, keys, label, short_label = "summary by a model", ("ctrl+s",), "model's summary", "model"
     run = Act(SummariesController, SummariesController.model_summary)
 
 

@@ -32,7 +32,7 @@ async def written(screen: InspectorScreen, pilot: Pilot[None], key: str, name: s
     """Export as `key`, to the file `name`; what is said then."""
     await pilot.press("ctrl+e", key)
     if name:
-        assert screen.line.asking and screen.prompt.text
+        assert screen.line.is_asking and screen.prompt.text
         screen.prompt.set_text(name)
         await pilot.press("enter")
     await until(pilot, lambda: said(screen)[:1] in "✓✗" and "writing" not in said(screen))
@@ -70,9 +70,9 @@ async def test_escape_writes_nothing(tmp_path: Path) -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
         await pilot.press("ctrl+e", "escape")
-        assert not screen.line.asking
+        assert not screen.line.is_asking
         await pilot.press("ctrl+e", "c", "escape")
-        assert not screen.line.asking and not list(tmp_path.iterdir())
+        assert not screen.line.is_asking and not list(tmp_path.iterdir())
         await pilot.press("u")
         assert screen.edits.overlay is not None and not screen.edits.overlay.applied, "keys mean what they meant"
 
@@ -81,7 +81,7 @@ async def test_while_something_is_typed_the_key_asks_nothing() -> None:
     async with opened(session()) as (screen, pilot):
         await dropped(screen, pilot)
         await pilot.press("g", "x", "ctrl+e", "ctrl+s")
-        assert screen.line.asking and screen.prompt.text == "x" and not screen.prompt.keys
+        assert screen.line.is_asking and screen.prompt.text == "x" and not screen.prompt.keys
 
 
 async def test_f_asks_where_to_go_on_copies_the_command_and_keeps_it_in_the_log(

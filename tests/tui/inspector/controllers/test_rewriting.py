@@ -228,7 +228,7 @@ async def test_rules_for_json_are_asked_for() -> None:
         at(screen, "All is fine")
         screen.owner(RewritingController).compact()
         await pilot.pause()
-        assert not screen.line.asking and NO_JSON in text(screen)
+        assert not screen.line.is_asking and NO_JSON in text(screen)
         at(screen, "buttons")
         screen.owner(RewritingController).compact()
         await pilot.press(*"drop=bounds rename=name:n", "enter")
@@ -243,7 +243,7 @@ async def test_rules_for_json_are_asked_for() -> None:
         assert len(staged(screen)) == 1 and "no setting 'least'" in text(screen)
         screen.owner(RewritingController).compact()
         await pilot.press(*"drop=name", "escape")
-        assert len(staged(screen)) == 1 and not screen.line.asking
+        assert len(staged(screen)) == 1 and not screen.line.is_asking
         await pilot.press("u")
         at(screen, "buttons")
         screen.owner(RewritingController).compact()

@@ -55,7 +55,7 @@ async def test_no_means_no() -> None:
         await asked(screen, pilot, "offline:offline")
         await until(pilot, lambda: "send" in question(screen))
         await pilot.press("n")
-        assert screen.edits.overlay is not None and not screen.edits.overlay.staged and not screen.line.asking
+        assert screen.edits.overlay is not None and not screen.edits.overlay.staged and not screen.line.is_asking
 
 
 async def test_a_provider_that_is_not_there_is_said() -> None:
