@@ -97,8 +97,8 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
         panels = screen.panels
         if number:
             screen.state.to_call("main", number)
-        await until(pilot, lambda: screen.edits.editable() and panels.scene is not None and panels.scene.counted)
-        scene, desk = panels.scene, screen.edits.desk
+        await until(pilot, lambda: screen.edits.is_editable() and panels.scene is not None and panels.scene.counted)
+        scene, desk = panels.scene, screen.edits.staging_area
         assert scene is not None and desk is not None and panels.header.what is not None
         assert panels.header.what.used == scene.figures.context_tokens == scene.call.usage.input  # type: ignore[union-attr]
         context = screen.edits.context_of(scene)

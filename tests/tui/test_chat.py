@@ -60,7 +60,7 @@ async def say(screen: ChatScreen, pilot: Pilot[None], words: str, *, wait: bool 
     screen.prompt.set_text(words)
     await pilot.press("enter")
     if wait:
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
 
 
 async def asked_for_leave(screen: ChatScreen, pilot: Pilot[None]) -> None:
@@ -68,14 +68,14 @@ async def asked_for_leave(screen: ChatScreen, pilot: Pilot[None]) -> None:
 
     def there() -> bool:
         data = screen.approval.data
-        return screen.talk.asked_for is not None and data is not None and data.tool in shown(screen)
+        return screen.talk.approval is not None and data is not None and data.tool in shown(screen)
 
     await until(pilot, there)
 
 
 async def reply(screen: ChatScreen, pilot: Pilot[None], key: str) -> None:
     """Answer as one does who has read the question."""
-    await until(pilot, lambda: screen.talk.asked_for is not None and screen.approval.data is not None)
+    await until(pilot, lambda: screen.talk.approval is not None and screen.approval.data is not None)
     await until(pilot, lambda: screen.prompt.is_ready)
     await pilot.press(key)
 
@@ -115,7 +115,7 @@ async def test_the_last_words_of_an_answer_are_painted_before_its_block_is_laid_
     # No frame in between: what came is painted when the answer ends.
     monkeypatch.setattr("ctxtui.tui.chat.turn.FRAME", 1000.0)
     told: list[tuple[str, bool]] = []
-    hear = TurnController._hear
+    hear = TurnController._handle
 
     def heard(self: TurnController, news: ChatNews) -> None:
         if news.moment is not None:
@@ -147,7 +147,7 @@ async def test_what_shows_an_answer_is_loaded_before_it_comes_where_no_frame_wai
         real()
         loaded.set()
 
-    real = turn._load
+    real = turn._import_views
     monkeypatch.setattr(turn, "_load", load)
     async with (
         provider([hanging(PART[: PART.index(b"tool_use")])]) as server,
@@ -157,7 +157,7 @@ async def test_what_shows_an_answer_is_loaded_before_it_comes_where_no_frame_wai
         await until(pilot, loaded.is_set)
         assert threads and threading.main_thread() not in threads
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
 
 
 async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ async def test_the_live_tail_grows_and_is_counted(tmp_path: Path) -> None:
         await say(screen, pilot, "tell", wait=False)
         await until(pilot, lambda: "▍" in shown(screen) and "≈" in shown(screen))
         assert "┊" in shown(screen) and "a long story" in shown(screen)
-        await until(pilot, lambda: sum(screen.figures.coming.values()) > 3)
+        await until(pilot, lambda: sum(screen.figures.incoming.values()) > 3)
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert "interrupted" in shown(screen)
         assert screen.state.host.session.calls["m1"].error == "interrupted"
 
@@ -187,7 +187,7 @@ async def test_an_answer_is_followed_when_figures_come_in_the_middle_of_it(tmp_p
         assert screen.panels.transcript.viewport.at_end
         await until(pilot, lambda: "line 89" in shown(screen))
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
 
 
 async def test_hold_and_release(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ async def test_hold_and_release(tmp_path: Path) -> None:
         await until(pilot, lambda: "edit it in the panes" in shown(screen) and not screen.line.is_asking)
         assert "send held" in shown(screen), shown(screen)[-400:]
         await pilot.press("ctrl+o")
-        await until(pilot, lambda: "m1" in screen.state.host.session.calls and not screen.state.running)
+        await until(pilot, lambda: "m1" in screen.state.host.session.calls and not screen.state.is_running)
         assert len(server.bodies) == 1
 
 
@@ -213,9 +213,9 @@ async def test_what_is_held_is_sent_or_taken_back_with_a_key(tmp_path: Path) -> 
             await say(screen, pilot, "hi", wait=False)
             await until(pilot, lambda: "take it back" in shown(screen) and screen.prompt.is_ready)
             await pilot.press(key)
-            await until(pilot, lambda: not screen.state.running)
+            await until(pilot, lambda: not screen.state.is_running)
             assert len(server.bodies) == (status == "sent"), status
-            assert screen.talk.talking, "the prompt takes what is said next"
+            assert screen.talk.is_talking, "the prompt takes what is said next"
 
 
 async def test_before_the_first_word_it_says_who_answers_and_what_leaves_the_machine(tmp_path: Path) -> None:
@@ -242,11 +242,11 @@ async def test_a_tool_that_writes_asks(tmp_path: Path) -> None:
     script = [answer("m1", use("t1", "write_file", path="new.txt", content="x")), answer("m2", text("done"))]
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "write", wait=False)
-        await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
+        await until(pilot, lambda: screen.talk.waiting_call is not None)
         await asked_for_leave(screen, pilot)
         assert "write_file new.txt" in shown(screen) and "once" in shown(screen)
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert (tmp_path / "work" / "new.txt").read_text() == "x"
 
 
@@ -270,12 +270,12 @@ async def test_an_earlier_message_is_edited_and_sent_anew(tmp_path: Path) -> Non
 async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) -> None:
     async with provider([hanging(PART[:600])]) as server, chatting(tmp_path, server) as (screen, pilot):
         await say(screen, pilot, "tell", wait=False)
-        await until(pilot, lambda: screen.state.running and bool(server.bodies))
+        await until(pilot, lambda: screen.state.is_running and bool(server.bodies))
         screen.prompt.set_text("half a thou")
         await pilot.press("ctrl+q")
         assert "end it and leave?" in shown(screen)
         await pilot.press("n")
-        assert screen.state.running and screen.prompt.text == "half a thou"
+        assert screen.state.is_running and screen.prompt.text == "half a thou"
         await pilot.press("ctrl+q", "y")
         await asyncio.sleep(0.3)
     app_id = screen.state.host.session.about.id
@@ -452,7 +452,7 @@ async def talking(tmp_path: Path) -> AsyncIterator[tuple[ChatScreen, Pilot[None]
         server.root = running.url
         async with chatting(tmp_path, server) as (screen, pilot):
             await say(screen, pilot, "hello")
-            await until(pilot, lambda: screen.edits.editable() and on_user_row(screen))
+            await until(pilot, lambda: screen.edits.is_editable() and on_user_row(screen))
             assert screen.panels.transcript.node and screen.prompt.has_focus
             yield screen, pilot, running.server.seen
 
@@ -508,7 +508,7 @@ async def test_other_questions_while_typing_leave_the_draft_alone(tmp_path: Path
         await pilot.press("enter")
         await until(pilot, lambda: screen.owner(NotesController).facts())
         assert screen.prompt.text == "half a" and screen.prompt.has_focus and not notes(screen)
-        assert received(seen) == ["hello"] and not screen.state.running
+        assert received(seen) == ["hello"] and not screen.state.is_running
 
 
 async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
@@ -521,7 +521,7 @@ async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
         await pilot.press(*"nev", "ctrl+q")
         assert "leave?" in shown(screen)
         await pilot.press("n")
-        assert screen.prompt.text == "half a" and screen.talk.talking
+        assert screen.prompt.text == "half a" and screen.talk.is_talking
         await pilot.press("escape")
         await pilot.press("g", "1", "enter")
         await pilot.pause(0.1)
@@ -539,10 +539,10 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         await do(pilot, "PutNote")
         await pilot.press("escape")
         assert screen.prompt.text == "hello there"
-        assert "sent anew as a branch" in shown(screen), "what Enter will do is said again after the question"
+        assert "starts a branch here" in shown(screen), "what Enter will do is said again after the question"
         await pilot.press("enter")
         assert screen.prompt.text == "half a" and "as a branch" not in shown(screen)
-        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.running)
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.is_running)
         assert received(seen) == ["hello", "hello there"]
         assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"
 
@@ -555,14 +555,14 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
         await until(pilot, lambda: "‖ held" in shown(screen) and screen.edits.editable() and on_user_row(screen))
         await do(pilot, "PutNote")
         await pilot.press(*"so", "ctrl+o")
-        await until(pilot, lambda: screen.talk.waiting_for_leave is not None)
+        await until(pilot, lambda: screen.talk.waiting_call is not None)
         assert screen.prompt.text == "so"
         await pilot.press("enter")
         await asked_for_leave(screen, pilot)
         await until(pilot, lambda: "once" in shown(screen))
-        assert screen.talk.waiting_for_leave is not None
+        assert screen.talk.waiting_call is not None
         await reply(screen, pilot, "N")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         assert not (tmp_path / "work" / "new.txt").exists()
 
 
@@ -589,7 +589,7 @@ async def test_a_chat_says_why_its_context_is_so_big_and_the_cut_is_staged(tmp_p
     (tmp_path / "work" / "notes.txt").write_text("forty-two is the answer, once more\n" * 2_000)
     async with chatting(tmp_path, None) as (screen, pilot):
         await say(screen, pilot, "read notes.txt")
-        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.editable())
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.is_editable())
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await pilot.press("escape")
         await until(pilot, lambda: owner._rested() or reasons.groups is not None)  # type: ignore[func-returns-value]
@@ -606,7 +606,7 @@ async def test_an_answer_to_a_context_that_left_under_edits_is_shown(tmp_path: P
     async with chatting(tmp_path, None) as (screen, pilot):
         for said in ("the first words", "the second"):
             await say(screen, pilot, said)
-        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.editable())
+        await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.is_editable())
         await pilot.press("escape")
         rows = screen.panels.transcript.data
         assert rows is not None

@@ -39,7 +39,7 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await asked_for_leave(screen, pilot)
         assert "add of the MCP server small" in shown(screen)
         await reply(screen, pilot, "y")
-        await until(pilot, lambda: not screen.state.running)
+        await until(pilot, lambda: not screen.state.is_running)
         body = json.loads(server.bodies[-1])
         assert [part["content"] for part in body["messages"][2]["content"]] == ["The user did not allow this.", "3"]
         assert [
@@ -55,7 +55,7 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await until(pilot, lambda: "no longer" in shown(screen))
         await pilot.press("i")
         await say(screen, pilot, "go on")
-        await until(pilot, lambda: len(server.bodies) == 3 and not screen.state.running)
+        await until(pilot, lambda: len(server.bodies) == 3 and not screen.state.is_running)
         names = [tool["name"] for tool in json.loads(server.bodies[-1])["tools"]]
         assert names and not any(name.startswith("mcp__") for name in names)
 

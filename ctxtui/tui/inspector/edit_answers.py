@@ -102,7 +102,7 @@ class EditAnswers:
             fate = staging.fate(node) if staging is not None else None
             if fate is not None:
                 return (fate.after or 0) + fate.stays
-            shown = self._state.edits.shown(scene, [node]) if self._state.edits is not None else [node]
+            shown = self._state.edits.nodes_in(scene, [node]) if self._state.edits is not None else [node]
             return transcript_notes.size(scene, shown[0])
 
         return SizesBefore(size, staging)

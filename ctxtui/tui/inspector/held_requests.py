@@ -14,7 +14,7 @@ from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import ATTACHED, HELD
 from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.controllers.attached_program import NOBODY, recording
+from ctxtui.tui.inspector.controllers.attached_program import NOT_ATTACHED, recording
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -175,7 +175,7 @@ class HeldRequestsController(Controller):
             self._ask(one)
             return
         if not self._runs or path is None or study is None:
-            self.say(NOBODY)
+            self.say(NOT_ATTACHED)
             return
         self._next = not self._next
         self.access.work(
@@ -258,14 +258,14 @@ class HeldRequestsController(Controller):
 
     def _decide(self, id_: str, how: str, text: str = "") -> None:
         """Tell the run, in a thread; edits are in the database before it looks there."""
-        path, desk = recording(self.state), self._edits.desk
+        path, area = recording(self.state), self._edits.staging_area
         if path is None:
             return
 
         def do() -> None:
             try:
-                if how == "apply" and desk is not None:
-                    desk.save()
+                if how == "apply" and area is not None:
+                    area.save()
                 held_requests.decide(path.parent, id_, how, text)
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))

@@ -10,7 +10,7 @@ from ctxtui.tui.inspector.panels import ALL_LINES
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
-from ctxtui.tui.lists.registry import OpensLists, open_list
+from ctxtui.tui.lists.registry import ListHost, open_list
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.signs import CATEGORY
@@ -29,7 +29,7 @@ _SHOWN = {"line": "one line each again", "full": "opened in full", "hidden": "hi
 """What a filter made of a category's blocks."""
 
 
-class NavigationController(Controller, OpensLists):
+class NavigationController(Controller, ListHost):
     """Goes to calls, threads and blocks, filters, and opens the lists that go there, too. `lead` stands before what is
     typed to go somewhere."""
 

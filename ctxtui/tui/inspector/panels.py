@@ -18,7 +18,7 @@ from ctxtui.tui.inspector.boards import (
     ContextBoard,
     Edge,
     HeaderLine,
-    Sentence,
+    TooSmallLine,
     WhyLine,
     call_board,
     growth_board,
@@ -26,7 +26,7 @@ from ctxtui.tui.inspector.boards import (
     staged_board,
     tools_board,
 )
-from ctxtui.tui.inspector.calls_board import CallsBoard, Shown
+from ctxtui.tui.inspector.calls_board import CallsBoard, StripContent
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.reasons import Reasons
 from ctxtui.tui.inspector.side_panels import HeaviestPane, ThreadsPane
@@ -122,7 +122,7 @@ class Panels:
     def widgets(self) -> Iterator[Widget]:
         """All of them, in the order of the focus."""
         yield from (self.header, self.why, self.transcript, self.context, self.map, self.call, *self._side)
-        yield from (self.calls, Edge(id="edge"), Sentence(id="sentence"))
+        yield from (self.calls, Edge(id="edge"), TooSmallLine(id="sentence"))
 
     @property
     def _side(self) -> tuple[Widget, ...]:
@@ -153,7 +153,7 @@ class Panels:
                 self._wants = replace(self._wants, context=rows)
                 self.layout = layout.arrange(width, height, self._wants)
         self.map.place(self.layout.map_rows or 1, scaled=self.layout.map_scale)
-        self.calls.place(self.layout.strip_rows or 1, marked=self.layout.marks)
+        self.calls.place(self.layout.strip_rows or 1, shows_marks=self.layout.marks)
         boxes = self.layout.boxes
         if self.coming is not None and "this-call" in boxes:
             boxes["next-call"] = boxes.pop("this-call")
@@ -185,7 +185,7 @@ class Panels:
         """Show what is known, what `edits` make of it, and what comes next; whether the panes need other places."""
         known = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
-        view = replace(view, marks=frozenset(edits.shown(scene, view.marks))) if edits is not None else view
+        view = replace(view, marks=frozenset(edits.nodes_in(scene, view.marks))) if edits is not None else view
         found = edits.edits_of(scene) if edits is not None else None
         self.staging, pane = found if found is not None else (None, None)
         self._rows(known, scene, view)
@@ -195,7 +195,7 @@ class Panels:
         if pane is not None:
             self.staged.title = "edits" if pane.active else "staged" if pane.staging.edits else "applied"
             self.staged.show(pane)
-        self.coming = edits.coming_of(scene) if edits is not None and scene.counted else None
+        self.coming = edits.next_call_of(scene) if edits is not None and scene.counted else None
         if self.coming is not None:
             self.next.show(self.coming)
         self.context.show(what)
@@ -295,7 +295,7 @@ class Panels:
         return self.sides.threads(study)
 
     def _calls(self, known: ThreadStudy, scene: Scene, ghosts: Sequence[int]) -> None:
-        def again(room: int, width: int) -> Shown:
+        def again(room: int, width: int) -> StripContent:
             strip, self.window = self.sides.strip(known, scene, self.window, room, self.noted, ghosts)
             range_ = self.sides.range_of(self.window, known, ghosts=any(ghosts))
             return strip, range_, self.sides.legend(known, width)

@@ -35,7 +35,7 @@ from ctxtui.tui.inspector import key_order
 from ctxtui.tui.inspector.boards import ContextBoard, WhyLine
 from ctxtui.tui.inspector.calls_board import CallsBoard
 from ctxtui.tui.inspector.commands import INSPECTOR
-from ctxtui.tui.inspector.context_edits import ContextEdits, OnBlocks
+from ctxtui.tui.inspector.context_edits import BlocksCommand, ContextEdits
 from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
 from ctxtui.tui.inspector.controllers.attached_program import PROGRAM_KEYS, AttachedProgramController
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
@@ -271,7 +271,7 @@ class SessionScreen(StillScreen, Commanded):
 
     def bring(self, edits: Sequence[Edit]) -> None:
         """Apply these to the context, as soon as it is read."""
-        self.edits.bring(edits)
+        self.edits.apply_when_ready(edits)
 
     def enter_prompt(self) -> None:
         """Take words on the prompt's line."""
@@ -316,7 +316,7 @@ class SessionScreen(StillScreen, Commanded):
         if command is not None and not self._is_read_for(command):
             self.line.refuse(UNREAD)
             return
-        marked = command is not None and issubclass(command, OnBlocks) and command.on_marked
+        marked = command is not None and issubclass(command, BlocksCommand) and command.on_marked
         if not marked or not self.owner(MarkController).asks(lambda: self.call_later(do)):
             await do()
 

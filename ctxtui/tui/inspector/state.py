@@ -179,7 +179,7 @@ class InspectorState:
     @property
     def marks(self) -> tuple[int, ...]:
         """The nodes that show the marked blocks in the scene, in the order of marking."""
-        return tuple(self.edits.shown(self.scene, self._marks)) if self.edits is not None else self._marks
+        return tuple(self.edits.nodes_in(self.scene, self._marks)) if self.edits is not None else self._marks
 
     def mark(self, nodes: Iterable[int]) -> None:
         """These nodes are marked from now on, and no others; each once, in this order."""
@@ -203,7 +203,7 @@ class InspectorState:
         if (before is None) != (left is None):
             self.show()
         elif left is not None and left != before:
-            self.panels.header.wait(left)
+            self.panels.header.show_countdown(left)
 
     # Going
 

@@ -152,11 +152,11 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         elif message.result is not None:
             self.findings = message.result
         elif message.error is not None:
-            self.said.say(warned(message.error))
+            self.message_line.say(warned(message.error))
         # A cursor that was not moved yet stays at the top.
         previous = self.pane.row if self.pane.cursor else None
         self.rows = self.load()
-        self.tell()
+        self.update_rule()
         self.draw_rows(
             next((n for n, row in enumerate(self.rows) if previous is not None and row.what is previous.what), 0)
         )
@@ -223,9 +223,9 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         command = self._command(self.pane.row)
         if command:
             self.app.copy_to_clipboard(command)
-            self.said.say([Span("✓ ", "ok"), Span("command line copied", "dim")])
+            self.message_line.say([Span("✓ ", "ok"), Span("command line copied", "dim")])
         elif self.pane.row is not None:
-            self.said.say([Span("No command line makes these edits; ⏎ stages them.", "dim")])
+            self.message_line.say([Span("No command line makes these edits; ⏎ stages them.", "dim")])
 
     def take(self) -> None:
         """Show the blocks that the row would change; Enter there stages it."""
@@ -234,7 +234,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             return
         if not row.edits:
             why = row.finding.why_not if row.finding is not None else ""
-            self.said.say([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
+            self.message_line.say([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
             return
 
         if not self.source.changed(row.edits):
@@ -254,7 +254,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         if edits:
             self.dismiss(edits)
         else:
-            self.said.say([Span("No safe advice frees tokens here.", "dim")])
+            self.message_line.say([Span("No safe advice frees tokens here.", "dim")])
 
     def show_policies(self) -> None:
         """Show all policies; stage the chosen one."""

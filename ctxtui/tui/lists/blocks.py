@@ -76,12 +76,12 @@ class BlockList(HostedList[Row, int], Generic[Row]):
 
     def _show_message(self, words: Spans) -> None:
         if words:
-            self.said.say(words)
+            self.message_line.say(words)
         self._redraw()
 
     def _redraw(self) -> None:
         if self.pane.rows is not None:
-            self.tell()
+            self.update_rule()
             self.draw_rows()
 
     def table(self, rows: Sequence[Row]) -> Table[Row]:
@@ -133,7 +133,9 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         row, marks = self.pane.row, self.host.marks
         if marks and not any(self.node(each) in marks for each in self.rows):
             message = f"{len(marks):,} marked block{' is' if len(marks) == 1 else 's are'} not in this list. "
-            self.said.say([Span(message, "warn"), Span("esc esc", "accent bold"), Span(" clears the marks", "dim")])
+            self.message_line.say(
+                [Span(message, "warn"), Span("esc esc", "accent bold"), Span(" clears the marks", "dim")]
+            )
         elif row is not None:
             self.host.edit(kind, self.node(row))
 
@@ -335,7 +337,7 @@ class RepeatsScreen(BlockList[Repeated]):
         if row is not None and row.repeat.other != ROOT:
             self.dismiss(row.repeat.other)
         elif row is not None:
-            self.said.say(
+            self.message_line.say(
                 [Span("The same content is in the file, not in this context; there is no other block.", "dim")]
             )
 

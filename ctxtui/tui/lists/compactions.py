@@ -232,7 +232,7 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
     def _reload(self) -> None:
         self._bars.show(self.compactions, self.index)
         self.rows = self._facts()
-        self.tell()
+        self.update_rule()
         self.draw_rows(0)
 
     def close_with(self, kind: str) -> None:

@@ -55,7 +55,7 @@ async def test_every_title_head_and_row_of_the_side_panes_is_explained() -> None
 
 async def test_every_sum_that_is_written_holds_and_is_of_figures_on_the_screen() -> None:
     async with opened(session(), (160, 50)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         before = screen.panels.header.what
         assert before is not None
         for staged in (False, True):

@@ -68,7 +68,7 @@ async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatc
             return nullcontext()
 
         monkeypatch.setattr(screen.app, "suspend", suspend)
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, words)
         if state == "edited":
             await pilot.press("d", "a")
@@ -100,7 +100,7 @@ async def test_every_key_that_edits_or_opens_answers(state: str, monkeypatch: py
 async def test_what_is_asked_in_a_recorded_session_is_not_sent() -> None:
     """The keys below say what those on the prompt's line do."""
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("g")
         assert plain(keyline(80, screen.keys.keys)).startswith(" ⏎ accept  esc leave ")
         await pilot.press("escape", "ctrl+e")

@@ -118,7 +118,7 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         tree = screen.state.study.session.tree
         rows = [n for n in range(data.count) if data.entry(n) > 0 and b"stale" in tree[data.entry(n)].block.body]
         screen.panels.transcript.move_to(rows[0])
-        await until(pilot, screen.edits.editable)
+        await until(pilot, screen.edits.is_editable)
         await pilot.press("d")
         await until(pilot, lambda: screen.edits.overlay is not None and bool(screen.edits.overlay.staged))
         await pilot.press("ctrl+o")

@@ -80,7 +80,7 @@ async def test_blocks_are_listed_by_carry_tokens_and_cost(size: tuple[int, int])
 @pytest.mark.parametrize("width", [80, 120])
 async def test_every_list_names_its_way_out(key: str, width: int) -> None:
     async with opened(every_category(), (width, 24)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press(key)
         await until(pilot, lambda: screen.app.screen is not screen)
         assert "  esc close " in seen(screen).splitlines()[-1]
@@ -91,7 +91,7 @@ async def test_every_list_names_its_way_out(key: str, width: int) -> None:
 
 async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> None:
     async with opened(long_session(40, text="word " * 50), (80, 24)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
         assert "⏎ go to it  ← → tab  space mark  d drop  S order  esc close" in seen(screen)
@@ -184,7 +184,7 @@ async def test_a_rule_that_is_no_expression_is_named() -> None:
 
 async def test_stale_results_are_named_and_ordered_and_edits_are_applied_and_undone_in_the_list() -> None:
     async with opened(session(), (120, 40)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         page = screen.app.screen
         assert isinstance(page, HeaviestScreen)
@@ -210,7 +210,7 @@ TABS = (HeaviestScreen, StaleScreen, RepeatsScreen, ToolsScreen)
 @pytest.mark.parametrize("size", few([(80, 24), (120, 40), (200, 60)]))
 async def test_blocks_are_one_list_whose_tabs_go_round_and_keep_their_place(size: tuple[int, int]) -> None:
     async with opened(session(), size) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         for kind in (*TABS, TABS[0]):
             await until(pilot, lambda kind=kind: type(screen.app.screen) is kind)  # type: ignore[misc]
@@ -238,7 +238,7 @@ async def test_blocks_are_one_list_whose_tabs_go_round_and_keep_their_place(size
 
 async def test_enter_in_any_tab_goes_to_the_block() -> None:
     async with opened(session(), (120, 40)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W", "tab")
         await until(pilot, lambda: isinstance(screen.app.screen, StaleScreen) and bool(screen.app.screen.rows))
         page = screen.app.screen
@@ -254,7 +254,7 @@ async def test_enter_in_any_tab_goes_to_the_block() -> None:
 
 async def test_a_filter_shows_what_has_its_words_and_no_hit_is_said() -> None:
     async with opened(long_session(40, text="word " * 50), (80, 24)) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         await pilot.press("W")
         await until(pilot, lambda: "carried in all" in seen(screen))
         page = screen.app.screen

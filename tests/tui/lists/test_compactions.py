@@ -43,7 +43,7 @@ async def test_one_key_goes_on_from_the_call_before_once_the_better_summary_is_r
     async with opened(forgetful()) as (screen, pilot):
         sent: list[TalkFrom] = []
         screen.access.post = sent.append  # type: ignore[assignment,method-assign]
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         await pilot.press("Z")
         await until(
             pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.compactions)
@@ -62,7 +62,7 @@ async def test_one_key_goes_on_from_the_call_before_once_the_better_summary_is_r
 
 async def test_what_is_not_wanted_stays_staged() -> None:
     async with opened(forgetful()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         await pilot.press("Z")
         await until(
             pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.compactions)

@@ -11,7 +11,7 @@ from ctxtui.services.external_editor import NoPager, page
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lists.request import CLIPBOARD
+from ctxtui.tui.lists.request import MAX_CLIPBOARD_BYTES
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
@@ -146,7 +146,7 @@ class BlocksController(Controller):
             return
         self.access.copy(text)
         told = [Span("✓ ", "ok"), Span(f"copied {len(text):,} characters", "dim")]
-        if len(text.encode("utf-8", "replace")) > CLIPBOARD:
+        if len(text.encode("utf-8", "replace")) > MAX_CLIPBOARD_BYTES:
             told.append(Span("; many terminals take no more than 74 kB: `o` opens the pager", "warn"))
         self.say(told)
 

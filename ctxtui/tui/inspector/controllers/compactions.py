@@ -79,7 +79,7 @@ class CompactionsController(EditController):
     def _summarize(self, one: Compaction, *, goes_on: bool = False) -> None:
         """Stage a better summary for all that was said in the call before; or ask whether to go on with it."""
         scene = self.panels.scene
-        if scene is None or not self.edits.ready():
+        if scene is None or not self.edits.check_ready():
             return
         from ctxtui.analysis.content.compactions import better_summary
         from ctxtui.curation.edits_from_selection import summary_of
@@ -92,8 +92,10 @@ class CompactionsController(EditController):
         ]
         if not said:
             return
-        assert self.edits.desk is not None
-        own = summary_of(context, said, self.edits.desk.summary_terms(scene, self.state.source.settings.summary_tokens))
+        assert self.edits.staging_area is not None
+        own = summary_of(
+            context, said, self.edits.staging_area.summary_terms(scene, self.state.source.settings.summary_tokens)
+        )
         text = better_summary(scene.session.tree, one, str(own.given["text"]) if own is not None else "")
         whole = range(said[0], said[-1] + 1)
         made = self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])

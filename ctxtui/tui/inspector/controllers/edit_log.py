@@ -130,7 +130,7 @@ class EditLogController(EditController):
 
     def _turn_back(self, overlay: ThreadEdits, do: Callable[[], object], key: str = "u") -> None:
         """Undo or redo, and say what that was, what it changed, and what the same `key` takes next."""
-        before, entries = self.edits.now(), overlay.last_done if key == "u" else overlay.last_undone
+        before, entries = self.edits.current_sizes(), overlay.last_done if key == "u" else overlay.last_undone
         do()
         self.edits.changed()
         by_id = {edit.id: edit for edit in overlay.log}
@@ -150,11 +150,11 @@ class EditLogController(EditController):
 
     def breaks(self) -> None:
         """Show what is broken; a literal that a summary lost can be kept."""
-        scene, desk, staging = self.panels.scene, self.edits.desk, self.panels.staging
-        if desk is None or scene is None or staging is None:
+        scene, area, staging = self.panels.scene, self.edits.staging_area, self.panels.staging
+        if area is None or scene is None or staging is None:
             self._nothing_staged("asks of")
             return
-        found = desk.broken(staging, self.state.feed.want, live=self.state.live)
+        found = area.broken(staging, self.state.feed.want, live=self.state.live)
         if found is None:
             self.edits.answers.quiet("what it breaks is being worked out, or this call reported no cache to break")
             return

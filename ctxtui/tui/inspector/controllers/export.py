@@ -12,7 +12,7 @@ from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lists.request import CLIPBOARD, Requests, RequestScreen
+from ctxtui.tui.lists.request import MAX_CLIPBOARD_BYTES, Requests, RequestScreen
 from ctxtui.views.text.signs import done, failed
 from ctxtui.views.text.span import Span, Spans
 
@@ -33,12 +33,12 @@ class ExportController(EditController):
 
     def export(self) -> None:
         """Ask as what it is to be written."""
-        scene, desk, loaded = self.panels.scene, self.edits.desk, self.state.loaded
-        if self.prompt.is_asking or scene is None or desk is None or loaded is None or not self.edits.ready():
+        scene, area, loaded = self.panels.scene, self.edits.staging_area, self.state.loaded
+        if self.prompt.is_asking or scene is None or area is None or loaded is None or not self.edits.check_ready():
             return
         from ctxtui.services.editing.exporting import offers
 
-        ready, edits = desk.leaving(scene), desk.overlay(self.state.thread).applied
+        ready, edits = area.leaving(scene), area.overlay(self.state.thread).applied
         if ready.applied.refused:
             self.say(failed(f"refused: {ready.applied.refused}"))
             return
@@ -66,13 +66,13 @@ class ExportController(EditController):
 
     def show_request(self) -> None:
         """The next request as text, under what is applied and staged, and how it differs from the last one."""
-        scene, desk = self.panels.scene, self.edits.desk
-        if scene is None or desk is None or not self.edits.ready():
+        scene, area = self.panels.scene, self.edits.staging_area
+        if scene is None or area is None or not self.edits.check_ready():
             return
         from ctxtui.services.editing.edited_context import body
         from ctxtui.services.editing.exporting import exported
 
-        ready = desk.leaving(scene, staged=True)
+        ready = area.leaving(scene, staged=True)
         chosen = ready.chosen
 
         def make() -> Requests:
@@ -96,7 +96,7 @@ class ExportController(EditController):
 
         assert self.state.loaded is not None
         data = data_of(ready, CURL, self.state.loaded.path, ()).data
-        if len(data) > CLIPBOARD:
+        if len(data) > MAX_CLIPBOARD_BYTES:
             raise CtxtuiError(f"{len(data):,} bytes are too many for a clipboard", way_out="a or o writes a file")
         self.access.deliver(lambda: self.access.copy(data.decode("utf-8", "replace")))
         return f"copied as a curl command, {len(data):,} bytes"

@@ -19,7 +19,7 @@ from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.lists.request import CLIPBOARD
+from ctxtui.tui.lists.request import MAX_CLIPBOARD_BYTES
 from ctxtui.tui.messages import Open, TalkFrom
 from ctxtui.views.lists.forks import ForkRow
 from ctxtui.views.text import safe_text
@@ -109,18 +109,18 @@ class ForkController(EditController):
 
     def go_on(self) -> None:
         """Go on from the call shown; where its context is edited, ask where: here, its tool, curl, a file."""
-        overlay, scene, desk = self.edits.overlay, self.panels.scene, self.edits.desk
-        if overlay is None or scene is None or desk is None or not overlay.in_force:
+        overlay, scene, area = self.edits.overlay, self.panels.scene, self.edits.staging_area
+        if overlay is None or scene is None or area is None or not overlay.in_force:
             self.talk_here()
             return
-        if self.prompt.is_asking or not self.edits.ready():
+        if self.prompt.is_asking or not self.edits.check_ready():
             return
         if not overlay.applied:
             count = len(overlay.staged)
             told = f"{count:,} staged edit{' is' if count == 1 else 's are'} not applied yet: "
             self.say([Span(told, "warn"), *_keys(("a", "applies"), ("f", "then goes on with it"))])
             return
-        ready = desk.leaving(scene)
+        ready = area.leaving(scene)
         if ready.applied.refused:
             self.prompt.refuse(f"refused: {ready.applied.refused}")
             return
@@ -193,7 +193,7 @@ class ForkController(EditController):
 
         assert self.state.loaded is not None
         made = data_of(ready, form, self.state.loaded.path, ())
-        if len(made.data) > CLIPBOARD:
+        if len(made.data) > MAX_CLIPBOARD_BYTES:
             raise CtxtuiError(f"{len(made.data):,} bytes are too many for a clipboard", way_out="w writes a file")
         return Went(made.data.decode("utf-8", "replace"), "curl", "the clipboard", without(made))
 

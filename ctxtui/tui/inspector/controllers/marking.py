@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ctxtui.tui.commands.command import Act
-from ctxtui.tui.inspector.context_edits import EditController, OnBlocks
+from ctxtui.tui.inspector.context_edits import BlocksCommand, EditController
 from ctxtui.tui.lazy import later
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
@@ -23,7 +23,7 @@ class MarkController(EditController):
     def mark(self) -> None:
         """Mark the block under the cursor, or unmark it."""
         node = self.panels.transcript.node
-        if not node or not self.edits.ready() or not self.edits.positions(marked=False):
+        if not node or not self.edits.check_ready() or not self.edits.require_positions(marked=False):
             return
         others = [one for one in self.state.marks if one != node]
         self._mark(others if node in self.state.marks else [*others, node], "")
@@ -54,27 +54,27 @@ class MarkController(EditController):
     def mark_range(self) -> None:
         """Mark from the last marked block to the cursor."""
         node, scene = self.panels.transcript.node, self.panels.scene
-        if not node or scene is None or not self.edits.ready():
+        if not node or scene is None or not self.edits.check_ready():
             return
         last = self.edits.position(next(reversed(self.state.marks), node))
-        here = self.edits.positions(marked=False)
+        here = self.edits.require_positions(marked=False)
         if here and last is None:
             self.edits.answers.quiet("the block marked last is not in this call: esc clears the marks")
         elif here and last is not None:
             context = self.edits.context_of(scene)
             found = edits_from_selection.between(context, last, here[0])
-            self._mark(self.edits.shown(scene, [context.nodes[at] for at in found]), "")
+            self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in found]), "")
 
     def widen(self) -> None:
         """Widen the mark to the message, the turn, the tool's results, the category."""
         node, scene = self.panels.transcript.node, self.panels.scene
-        if not node or scene is None or not self.edits.ready():
+        if not node or scene is None or not self.edits.check_ready():
             return
-        here = self.edits.positions(marked=False)
+        here = self.edits.require_positions(marked=False)
         if here:
-            context, now = self.edits.context_of(scene), self.edits.chosen() or here
+            context, now = self.edits.context_of(scene), self.edits.selected_positions() or here
             wider, what = edits_from_selection.widened(context, here[0], frozenset(now))
-            self._mark(self.edits.shown(scene, [context.nodes[at] for at in wider]), f": {what}")
+            self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in wider]), f": {what}")
 
     def _mark(self, nodes: Sequence[int], what: str) -> None:
         """Mark these and no others, and say how many there are now."""
@@ -87,21 +87,21 @@ class MarkController(EditController):
         self.say([*told, Span("  esc", "accent bold"), Span(" clears", "dim")])
 
 
-class MarkBlock(OnBlocks):
+class MarkBlock(BlocksCommand):
     """Mark the block, or unmark it, and go on to the next: one key then acts on all that are marked."""
 
     name, keys, label, on_marked = "mark block", ("space",), "mark", False
     run = Act(MarkController, MarkController.mark)
 
 
-class MarkRange(OnBlocks):
+class MarkRange(BlocksCommand):
     """Mark everything from the block marked last to this one."""
 
     name, keys, on_marked = "mark range up to here", ("v",), False
     run = Act(MarkController, MarkController.mark_range)
 
 
-class Widen(OnBlocks):
+class Widen(BlocksCommand):
     """Widen the mark: from the block to its message, its turn, all results of its tool, its category."""
 
     name, on_marked = "widen the mark", False

@@ -50,7 +50,7 @@ class PlayController(Controller):
     def _step(self) -> None:
         if (self.state.thread, self.state.index) != self._at:
             self._stop()
-        elif self.access.covered:
+        elif self.access.is_covered:
             self._next()
         elif self.state.index >= self.state.count - 1:
             self._stop()

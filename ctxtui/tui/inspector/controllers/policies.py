@@ -38,8 +38,8 @@ class PoliciesController(EditController):
 
     def advice(self) -> None:
         """What findings and policies propose; what is chosen there is staged, and only staged."""
-        scene, desk, loaded = self._editable(), self.edits.desk, self.state.loaded
-        if scene is None or desk is None or loaded is None:
+        scene, area, loaded = self._editable(), self.edits.staging_area, self.state.loaded
+        if scene is None or area is None or loaded is None:
             return
         from ctxtui.analysis.findings.suggestions import Suggestion, suggestions
         from ctxtui.services.workers.session_report import findings_report
@@ -58,12 +58,12 @@ class PoliciesController(EditController):
             return proposals.advice(horizon, over)
 
         def rank(found: Findings | None, every: Sequence[Advice]) -> list[Suggestion]:
-            staging = desk.staging(scene)
+            staging = area.staging(scene)
             staged = staging.freed if staging.edits else 0
             return suggestions(self.edits.context_of(scene), found.found if found is not None else (), every, staged)
 
         def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
-            found = changed_blocks(desk.staging(scene), desk.staging_with(scene, edits))
+            found = changed_blocks(area.staging(scene), area.staging_with(scene, edits))
             if any(row.after is None for row in found):
                 self.state.feed.work()
             return found
@@ -88,15 +88,15 @@ class PoliciesController(EditController):
 
     def _editable(self) -> Scene | None:
         """What is shown, where it can be edited and is counted; else it is said why not."""
-        scene, desk = self.panels.scene, self.edits.desk
-        return scene if scene is not None and desk is not None and self.edits.ready(counted=True) else None
+        scene, area = self.panels.scene, self.edits.staging_area
+        return scene if scene is not None and area is not None and self.edits.check_ready(counted=True) else None
 
     def _proposals(self, scene: Scene) -> Proposals:
         from ctxtui.services.editing.policy_proposals import Proposals
 
-        desk = self.edits.desk
-        assert desk is not None
-        return Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
+        area = self.edits.staging_area
+        assert area is not None
+        return Proposals(area, scene, lambda: area.next_call(scene, self.state.feed.want, live=self.state.live))
 
     def _policies(self, proposals: Proposals) -> Dialog[Proposed]:
         from ctxtui.tui.lists.policies import PoliciesScreen
@@ -118,16 +118,16 @@ class PoliciesController(EditController):
             self.say([Span("what came from standard input is not read again: ctxtui lab - tries it", "warn")])
             return
         from ctxtui.services.workers.lab_worker import OpenLab
-        from ctxtui.tui.lists.lab import OPEN, PLACE, LabScreen, LabWish
+        from ctxtui.tui.lists.lab import OPEN, PLACE, LabAction, LabScreen
 
-        def take(wish: LabWish | None) -> None:
+        def take(wish: LabAction | None) -> None:
             if wish is None:
                 return
             if wish.kind == PLACE:
                 self._place(scene, wish.cache)
             elif wish.kind == OPEN:
                 self.access.post(Open(wish.path, note=wish.note))
-            elif wish.row is not None and self.edits.ready():
+            elif wish.row is not None and self.edits.check_ready():
                 made = wish.row.edits.get(scene.thread or MAIN, ())
                 if made:
                     self._stage_made(scene, tuple(made))
@@ -141,7 +141,7 @@ class PoliciesController(EditController):
         """Stage the breakpoints that the strategy `cache` sets in the next request."""
         from ctxtui.services.lab.breakpoints import placed_breakpoints
 
-        if not self.edits.ready() or self.state.study is None:
+        if not self.edits.check_ready() or self.state.study is None:
             return
         made = placed_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
         if made:
@@ -153,16 +153,16 @@ class PoliciesController(EditController):
         """Stage `edits` of the context shown; what they put outside is kept with them."""
         from ctxtui.curation.apply.references import externalized_content
 
-        assert self.edits.desk is not None
+        assert self.edits.staging_area is not None
         for name, text in externalized_content(self.edits.context_of(scene), edits).items():
-            self.edits.desk.keep(scene.thread)(name, text.encode("utf-8", "replace"))
+            self.edits.staging_area.keep(scene.thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
     def _stage(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
         """Stage `edits`; what they put outside is kept with them."""
-        assert self.edits.desk is not None
+        assert self.edits.staging_area is not None
         for name, text in proposals.artifacts(edits).items():
-            self.edits.desk.keep(thread)(name, text.encode("utf-8", "replace"))
+            self.edits.staging_area.keep(thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
     def _take_back(self, row: Proposed) -> None:

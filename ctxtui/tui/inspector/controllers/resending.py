@@ -62,7 +62,7 @@ class ResendController(EditController):
     def resend(self) -> None:
         """Ask whom to send it to."""
         scene = self.panels.scene
-        if self.prompt.is_asking or scene is None or not scene.calls or not self.edits.ready(counted=True):
+        if self.prompt.is_asking or scene is None or not scene.calls or not self.edits.check_ready(counted=True):
             return
         own = self._asker.own_model(scene)
         words = [Span(f" send call {scene.index + 1:,} again to › ", "accent bold")]

@@ -16,7 +16,7 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.external_editor import NoEditor, edited_text
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
-from ctxtui.tui.inspector.context_edits import EditController, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCommand, EditController
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks.editable import too_long
 from ctxtui.views.model.scene import Scene
@@ -52,7 +52,7 @@ class RewritingController(EditController):
     def _wording(self) -> Wording | None:
         """The text under the cursor; None where there is none that can be replaced, and then it is said."""
         scene, overlay = self.panels.scene, self.edits.overlay
-        if scene is None or overlay is None or not self.edits.ready():
+        if scene is None or overlay is None or not self.edits.check_ready():
             return None
         put_in = self.panels.transcript.place.new
         if put_in is not None:
@@ -210,11 +210,11 @@ class RewritingController(EditController):
 
     def _at_hand(self) -> tuple[Applied, list[int]] | None:
         """The context under its edits, and the positions that a command acts on; None where there are none."""
-        scene, desk = self.panels.scene, self.edits.desk
-        if scene is None or desk is None or not self.edits.ready():
+        scene, area = self.panels.scene, self.edits.staging_area
+        if scene is None or area is None or not self.edits.check_ready():
             return None
-        positions = self.edits.positions()
-        return (desk.staging(scene).applied, positions) if positions else None
+        positions = self.edits.require_positions()
+        return (area.staging(scene).applied, positions) if positions else None
 
     def _stage_asked(self, asked: ManualEdits, kind: str) -> None:
         if asked.edits:
@@ -223,21 +223,21 @@ class RewritingController(EditController):
             self.prompt.refuse(asked.why)
 
 
-class Replace(OnBlocksOrPutIn):
+class Replace(BlocksOrInsertsCommand):
     """Write another text in its place, in $EDITOR, or here where none is set; on a summary or a note: edit it."""
 
     name, keys, on_marked = "replace text in $EDITOR", ("R",), False
     run = Act(RewritingController, RewritingController.replace)
 
 
-class EditInPlace(OnBlocksOrPutIn):
+class EditInPlace(BlocksOrInsertsCommand):
     """Write another text in its place, here in the terminal; on a summary or a note: edit it."""
 
     name, on_marked = "edit text in place", False
     run = Act(RewritingController, RewritingController.edit_in_place)
 
 
-class Hoist(OnBlocks):
+class Hoist(BlocksCommand):
     """Take the part that stays the same from message to message out of it and put it in front, once. What is found is
     offered; cut it down to what you mean. Several marked blocks give up what they share."""
 
@@ -245,14 +245,14 @@ class Hoist(OnBlocks):
     run = Act(RewritingController, RewritingController.hoist)
 
 
-class Deduplicate(OnBlocks):
+class Deduplicate(BlocksCommand):
     """A reference in place of a result that another one repeats, or that a later read makes outdated."""
 
     name = "deduplicate result"
     run = Act(RewritingController, RewritingController.deduplicate)
 
 
-class CompactJson(OnBlocks):
+class CompactJson(BlocksCommand):
     """Make JSON in it smaller by rule: `drop=a,b rename=old:new flatten=m`. An empty line: only without blanks."""
 
     name = "compact JSON by rule"
@@ -260,7 +260,7 @@ class CompactJson(OnBlocks):
     key_unless = frozenset({QUESTION})
 
 
-class Minimise(OnBlocks):
+class Minimise(BlocksCommand):
     """Cut the tool's description at 100 characters and leave those of its properties out."""
 
     name = "minimise tool definition"
@@ -268,21 +268,21 @@ class Minimise(OnBlocks):
     needs = frozenset({EDITS, TOOLS})
 
 
-class MoveToFront(OnBlocks):
+class MoveToFront(BlocksCommand):
     """Move what the user said to the front, where it stays the same from call to call. Again: take it back."""
 
     name = "move block to the front"
     run = Act(RewritingController, lambda it: it.move("start"))
 
 
-class MoveToEnd(OnBlocks):
+class MoveToEnd(BlocksCommand):
     """Move what the user said to the end, behind all that is cached: memory that changes. Again: take it back."""
 
     name = "move block to the end"
     run = Act(RewritingController, lambda it: it.move("end"))
 
 
-class MoveToSystem(OnBlocks):
+class MoveToSystem(BlocksCommand):
     """Move what the user said to the end of the system prompt: memory that stays. Again: take it back."""
 
     name = "move block to the system prompt"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ctxtui.core.edit import Edit
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION
-from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocks, OnBlocksOrPutIn
+from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCommand, ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -34,7 +34,7 @@ class StagingController(EditController):
     def stage(self, kind: str) -> None:
         """Stage an edit of the marked blocks, or of the one under the cursor; take it back where it stands already."""
         scene, overlay = self.panels.scene, self.edits.overlay
-        if scene is None or overlay is None or self.edits.desk is None or not self.edits.ready():
+        if scene is None or overlay is None or self.edits.staging_area is None or not self.edits.check_ready():
             return
         context = self.edits.context_of(scene)
         new = self.panels.transcript.place.new
@@ -45,7 +45,7 @@ class StagingController(EditController):
             if kind == new.edit.kind == "summarize":
                 self._ask_length(new.edit)
                 return
-        positions = self.edits.positions()
+        positions = self.edits.require_positions()
         if not positions:
             return
         about = overlay.about(context.targets(positions))
@@ -53,28 +53,28 @@ class StagingController(EditController):
         if standing:
             self.edits.take_back(standing)
             return
-        desk = self.edits.desk
-        terms = desk.summary_terms(scene, self.state.source.settings.summary_tokens)
-        asked = manual_edits.asked(desk.staging(scene).applied, kind, positions, desk.keep(self.state.thread), terms)
+        area = self.edits.staging_area
+        terms = area.summary_terms(scene, self.state.source.settings.summary_tokens)
+        asked = manual_edits.asked(area.staging(scene).applied, kind, positions, area.keep(self.state.thread), terms)
         if asked.edits:
             made = self.edits.stage(asked.edits, asked.left, asked.why)
             if kind == "summarize" and made:
                 self.state.to_new(made[0].id)
         else:
-            self._refuse(kind, asked.why, self.edits.shown(scene, [context.nodes[at] for at in positions]))
+            self._refuse(kind, asked.why, self.edits.nodes_in(scene, [context.nodes[at] for at in positions]))
 
     def _ask_length(self, edit: Edit) -> None:
         """Ask how many tokens a summary may have, and draw it from the record anew."""
 
         def answered(text: str) -> None:
-            scene, desk, digits = self.panels.scene, self.edits.desk, text.strip().replace(",", "")
+            scene, area, digits = self.panels.scene, self.edits.staging_area, text.strip().replace(",", "")
             length = int(digits) if digits.isdecimal() else 0
-            if scene is None or desk is None or not length:
+            if scene is None or area is None or not length:
                 self.say(failed("a length is a number of tokens, such as 800"))
                 return
             context = self.edits.context_of(scene)
             run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-            again = edits_from_selection.summary_of(context, run, desk.summary_terms(scene, length))
+            again = edits_from_selection.summary_of(context, run, area.summary_terms(scene, length))
             if again is None:
                 self.say(failed(f"nothing that it could say fits into {length:,} tokens"))
                 return
@@ -99,10 +99,10 @@ class StagingController(EditController):
     def breakpoint(self) -> None:
         """A breakpoint behind the block that lives as short as the provider offers, then longer, then none."""
         scene, overlay = self.panels.scene, self.edits.overlay
-        if scene is None or overlay is None or not self.edits.ready():
+        if scene is None or overlay is None or not self.edits.check_ready():
             return
         context = self.edits.context_of(scene)
-        at = self.edits.positions()[-1:]
+        at = self.edits.require_positions()[-1:]
         if not at:
             return
         unsent = at[0] >= scene.session.tree[scene.call.raw_head or scene.head].depth
@@ -116,7 +116,7 @@ class StagingController(EditController):
 
     def note(self) -> None:
         """Ask for a note that goes in behind the block."""
-        if self.edits.ready() and self.edits.positions(marked=False):
+        if self.edits.check_ready() and self.edits.require_positions(marked=False):
             self.prompt.ask_for([Span(" note › ", "accent bold")], self._noted)
 
     def _noted(self, text: str) -> None:
@@ -127,17 +127,17 @@ class StagingController(EditController):
 
     def foretell(self) -> None:
         """The next call of the context shown, or what this one was charged."""
-        self.edits.look_ahead()
+        self.edits.toggle_next_call()
 
 
-class Pin(OnBlocks):
+class Pin(BlocksCommand):
     """Pin: no policy changes this block. Again: unpin."""
 
     name, keys, label = "pin block", ("p",), "pin"
     run = Act(StagingController, lambda it: it.stage("pin"))
 
 
-class Drop(OnBlocksOrPutIn):
+class Drop(BlocksOrInsertsCommand):
     """Leave it out of the context, with what the provider would refuse without it. Again, or on what an edit puts in:
     take it back."""
 
@@ -146,14 +146,14 @@ class Drop(OnBlocksOrPutIn):
     run = Act(StagingController, lambda it: it.stage("drop"))
 
 
-class TruncateBlock(OnBlocks):
+class TruncateBlock(BlocksCommand):
     """Keep the head and the tail of a long text; the cut is named in it."""
 
     name, keys, label, short_label = "truncate block", ("t",), "truncate", "cut"
     run = Act(StagingController, lambda it: it.stage("truncate"))
 
 
-class Summarize(OnBlocksOrPutIn):
+class Summarize(BlocksOrInsertsCommand):
     """Put one summary in place of what is marked, drawn from the record without a model; on it again: how many tokens
     it may have. `R` edits it."""
 
@@ -161,28 +161,28 @@ class Summarize(OnBlocksOrPutIn):
     run = Act(StagingController, lambda it: it.stage("summarize"))
 
 
-class Externalize(OnBlocks):
+class Externalize(BlocksCommand):
     """Keep the content outside and leave a reference with one line of description."""
 
     name, keys, label, short_label = "externalize block", ("x",), "externalize", "ext"
     run = Act(StagingController, lambda it: it.stage("externalize"))
 
 
-class Breakpoint(OnBlocks):
+class Breakpoint(BlocksCommand):
     """A cache breakpoint behind this block: 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none."""
 
     name, keys, label, short_label = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
 
 
-class Strip(OnBlocks):
+class Strip(BlocksCommand):
     """Take thinking or images out of what is marked."""
 
     name = "strip thinking or images"
     run = Act(StagingController, lambda it: it.stage("strip"))
 
 
-class PutNote(OnBlocks):
+class PutNote(BlocksCommand):
     """Put a note of yours in behind this block."""
 
     name, on_marked = "insert a note", False

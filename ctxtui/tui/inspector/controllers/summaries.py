@@ -21,7 +21,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import KEYED
-from ctxtui.tui.inspector.context_edits import ContextEdits, EditController, OnBlocksOrPutIn
+from ctxtui.tui.inspector.context_edits import BlocksOrInsertsCommand, ContextEdits, EditController
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -97,14 +97,14 @@ class SummariesController(EditController):
 
     def model_summary(self) -> None:
         """Ask who is to write it."""
-        scene, desk = self.panels.scene, self.edits.desk
-        if self.prompt.is_asking or scene is None or desk is None or not self.edits.ready():
+        scene, area = self.panels.scene, self.edits.staging_area
+        if self.prompt.is_asking or scene is None or area is None or not self.edits.check_ready():
             return
         edit = self._summary_wanted(scene)
         if edit is None:
             self.say(failed("mark the blocks that a summary is to replace"))
             return
-        ready, own = desk.leaving(scene), self._asker.own_model(scene)
+        ready, own = area.leaving(scene), self._asker.own_model(scene)
         agent = own is not None and ready.whole
         words: list[Span] = [Span(" summary by ")]
         if own is not None:
@@ -123,7 +123,7 @@ class SummariesController(EditController):
 
     def remark(self) -> None:
         """Ask what is to be said of the summary under the cursor."""
-        if not self.prompt.is_asking and self.edits.ready():
+        if not self.prompt.is_asking and self.edits.check_ready():
             words = [Span(" remark on the summary › ", "accent bold")]
             self.prompt.ask_for(words, lambda text: self.rate("", text.strip()) if text.strip() else None)
 
@@ -131,7 +131,7 @@ class SummariesController(EditController):
         """Rate the summary that stands for the block under the cursor, or say something of it."""
         scene, overlay, node = self.panels.scene, self.edits.overlay, self.panels.transcript.node
         new = self.panels.transcript.place.new
-        if scene is None or overlay is None or not (node or new) or not self.edits.ready():
+        if scene is None or overlay is None or not (node or new) or not self.edits.check_ready():
             return
         context = self.edits.context_of(scene)
         at = context.find(new.edit.targets[0]) if new is not None else self.edits.position(node)
@@ -150,7 +150,7 @@ class SummariesController(EditController):
         if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit
         context = self.edits.context_of(scene)
-        positions = self.edits.chosen()
+        positions = self.edits.selected_positions()
         if not positions:
             return None
         run = edits_from_selection.runs(context, positions)[0]
@@ -171,7 +171,7 @@ class SummariesController(EditController):
 
         context = self.edits.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-        known = self.edits.desk.literals if self.edits.desk is not None else None
+        known = self.edits.staging_area.literals if self.edits.staging_area is not None else None
         sections = [one.strip() for one in self._asker.config.settings.summary_sections.split(";") if one.strip()]
         keep = needed(known, positions) if known is not None else ()
         part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
@@ -239,9 +239,9 @@ class SummariesController(EditController):
         if job.thread == self.state.thread:
             for one in self.edits.stage([edit]):
                 self.state.to_new(one.id)
-        elif self.edits.desk is not None:
+        elif self.edits.staging_area is not None:
             # The user looks at another thread meanwhile.
-            self.edits.desk.overlay(job.thread).stage_all([edit])
+            self.edits.staging_area.overlay(job.thread).stage_all([edit])
             self.edits.changed()
         used = f", {numbers.tokens(made.usage.input)} in, {made.usage.output:,} out" if made.usage is not None else ""
         usd = self._price(partner, made.usage) if made.usage is not None else None
@@ -250,7 +250,7 @@ class SummariesController(EditController):
         self.say(done(words))
 
 
-class WriteSummary(OnBlocksOrPutIn):
+class WriteSummary(BlocksOrInsertsCommand):
     """Have a model write the summary of what is marked, or this summary anew: the session's model, another one, or the
     agent itself behind its whole context. What is sent, to whom and for about how much is asked first; what comes back
     is staged, and you apply it."""
@@ -259,7 +259,7 @@ class WriteSummary(OnBlocksOrPutIn):
     run = Act(SummariesController, SummariesController.model_summary)
 
 
-class Remark(OnBlocksOrPutIn):
+class Remark(BlocksOrInsertsCommand):
     """Say something of the summary that stands for this block: a remark in the edit log, for whoever curates next."""
 
     name, on_marked = "remark on a summary", False
@@ -269,14 +269,14 @@ class Remark(OnBlocksOrPutIn):
 SUMMARIES: tuple[type[Command], ...] = (WriteSummary, Remark)
 
 
-class RateGood(OnBlocksOrPutIn):
+class RateGood(BlocksOrInsertsCommand):
     """Rate the summary that stands for this block as good."""
 
     name, on_marked = "rate summary: good", False
     run = Act(SummariesController, lambda it: it.rate("good"))
 
 
-class RatePoor(OnBlocksOrPutIn):
+class RatePoor(BlocksOrInsertsCommand):
     """Rate the summary that stands for this block as poor."""
 
     name, on_marked = "rate summary: poor", False

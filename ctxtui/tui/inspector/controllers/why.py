@@ -115,10 +115,10 @@ class WhyController(EditController):
 
     def _look(self, scene: Scene) -> None:
         """Look for the best safe cut, unless it is known or looked for already."""
-        desk, subject = self.edits.desk, self._subject
-        if desk is None or subject is None or subject in (self._looking, self.panels.reasons.subject):
+        area, subject = self.edits.staging_area, self._subject
+        if area is None or subject is None or subject in (self._looking, self.panels.reasons.subject):
             return
-        if not self.edits.editable() or not desk.ready(scene, self.state.feed.want):
+        if not self.edits.is_editable() or not area.ready(scene, self.state.feed.want):
             self._rest(_REST)
             return
         self._looking = subject
@@ -127,21 +127,21 @@ class WhyController(EditController):
             # In the worker: what searches is 50 modules, and an answer that streams in would stand still meanwhile.
             import ctxtui.services.editing.policy_proposals  # noqa: F401
 
-            self.access.deliver(lambda: self._search_on(scene, desk, subject))
+            self.access.deliver(lambda: self._search_on(scene, area, subject))
 
         self.access.work(load, "safe cut", exclusive=True)
 
-    def _search_on(self, scene: Scene, desk: StagingArea, subject: Subject) -> None:
+    def _search_on(self, scene: Scene, area: StagingArea, subject: Subject) -> None:
         """What searches is loaded: search, unless the view has gone on."""
         if self._closed or self._looking != subject:
             return
-        if not desk.ready(scene, self.state.feed.want):
+        if not area.ready(scene, self.state.feed.want):
             self._looking = None
             self._rest(_REST)
             return
         from ctxtui.services.editing.policy_proposals import Proposals
 
-        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, self.state.feed.want, live=self.state.live))
+        proposals = Proposals(area, scene, lambda: area.next_call(scene, self.state.feed.want, live=self.state.live))
 
         def stopped() -> bool:
             self.state.feed.wait_for_keys()
@@ -171,12 +171,12 @@ class WhyController(EditController):
         scene, rows, reasons = self.panels.scene, self.panels.transcript.data, self.panels.reasons
         if scene is None or rows is None:
             return
-        if reasons.cut is not None and reasons.subject == self._subject and self.edits.ready():
+        if reasons.cut is not None and reasons.subject == self._subject and self.edits.check_ready():
             context = self.edits.context_of(scene)
             places = (context.find(target) for edit in reasons.cut.edits for target in edit.targets)
             at = min((place for place in places if place is not None), default=None)
             if at is not None:
-                self.state.to_block(self.edits.shown(scene, [context.nodes[at]])[0])
+                self.state.to_block(self.edits.nodes_in(scene, [context.nodes[at]])[0])
                 self.panels.transcript.focus()
                 said = f"the first of {numbers.many(len(reasons.cut.edits), 'block')} that could go; "
                 self.say([Span(said), Span(KEY, "accent bold"), Span(" lists what would help", "dim")])

@@ -186,7 +186,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def on_resize(self) -> None:
         """Fit the rule to the width."""
-        self.tell()
+        self.update_rule()
 
     def rule_notes(self, rows: Sequence[StatRow]) -> Spans:
         """Return how many sessions are not read or not counted yet."""
@@ -236,7 +236,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         try:
             change_of(text)
         except CtxtuiError as error:
-            self.said.say([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
+            self.message_line.say([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
         else:
             self.compare(text.strip())
 

@@ -18,7 +18,7 @@ from tests.tui.inspector.test_inspector import opened, until
 
 
 async def dropped(screen: InspectorScreen, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: screen.edits.desk is not None)
+    await until(pilot, lambda: screen.edits.staging_area is not None)
     at(screen, "line of code")
     await pilot.press("d", "a")
     assert screen.edits.overlay is not None and screen.edits.overlay.applied
@@ -88,7 +88,7 @@ async def test_f_asks_where_to_go_on_copies_the_command_and_keeps_it_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("d", "f")
         assert "1 staged edit is not applied yet" in said(screen)

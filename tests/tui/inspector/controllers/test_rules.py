@@ -49,7 +49,7 @@ async def test_an_epoch_leads_to_its_first_call() -> None:
 
 async def test_a_broken_prefix_says_what_it_costs() -> None:
     async with opened(session()) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.desk is not None)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "line of code")
         await pilot.press("d")
         pane = screen.panels.transcript

@@ -28,7 +28,7 @@ async def test_the_line_says_why_and_goes_there() -> None:
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert "results" in text(screen).splitlines()[1]
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         owner._rested()
         await until(pilot, lambda: reasons.groups is not None)
         assert "npm output" in text(screen).splitlines()[1]
@@ -45,7 +45,7 @@ async def test_the_line_says_why_and_goes_there() -> None:
 async def test_a_safe_cut_is_named_and_gone_to() -> None:
     async with opened(results()) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         owner._rested()
         await until(pilot, lambda: reasons.subject is not None)
         await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
@@ -61,7 +61,7 @@ async def test_a_cut_that_loses_text_is_not_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("ctxtui.curation.policies.risk.loses_text", lambda context, edits: True)
     async with opened(results()) as (screen, pilot):
         reasons = screen.panels.reasons
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         screen.owner(WhyController)._rested()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is None and KEY not in text(screen).splitlines()[1]
@@ -70,7 +70,7 @@ async def test_a_cut_that_loses_text_is_not_named(monkeypatch: pytest.MonkeyPatc
 async def test_a_cut_of_other_edits_is_not_shown() -> None:
     async with opened(results()) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         owner._rested()
         await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
         said, subject = text(screen).splitlines()[1], reasons.subject
@@ -87,7 +87,7 @@ async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
     async with opened(results(), live=True) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert screen.state.live
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         owner._rested()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is not None
@@ -106,7 +106,7 @@ async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch:
         return []
 
     async with opened(reads().session) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         monkeypatch.setattr(Proposals, "advice", advice)
         owner = screen.owner(WhyController)
         owner._rested()
@@ -121,7 +121,7 @@ async def test_among_very_many_blocks_it_is_not_looked_for_unasked(monkeypatch: 
     monkeypatch.setattr(why, "_UNASKED", 3)
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
-        await until(pilot, lambda: screen.edits.editable())
+        await until(pilot, lambda: screen.edits.is_editable())
         owner._rested()
         await until(pilot, lambda: reasons.groups is not None)
         assert owner._looking is None and reasons.subject is None
