@@ -317,7 +317,7 @@ class SessionScreen(StillScreen, Commanded):
             self.line.refuse(UNREAD)
             return
         marked = command is not None and issubclass(command, BlocksCommand) and command.on_marked
-        if not marked or not self.owner(MarkController).asks(lambda: self.call_later(do)):
+        if not marked or not self.owner(MarkController).ask_if_out_of_view(lambda: self.call_later(do)):
             await do()
 
     def _is_read_for(self, command: type[Command]) -> bool:

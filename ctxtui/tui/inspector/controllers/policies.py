@@ -1,4 +1,4 @@
-"""Advice in the Inspector: what findings and policies propose here, the lab, and staging what is chosen."""
+"""Advice, policies and the lab in the inspector, and staging their edits."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 class PoliciesController(EditController):
-    """Lists what findings and policies propose."""
+    """Lists proposals of findings and policies."""
 
     def policies(self) -> None:
-        """All policies; what is chosen there is staged under the policy's name, and only staged."""
-        scene = self._editable()
+        """Show all policies; the edits of the chosen one are staged under its name."""
+        scene = self._require_editable()
         if scene is not None:
             proposals = self._proposals(scene)
             self.access.push(self._policies(proposals), partial(self._take_policy, proposals, scene))
 
     def advice(self) -> None:
-        """What findings and policies propose; what is chosen there is staged, and only staged."""
-        scene, area, loaded = self._editable(), self.edits.staging_area, self.state.loaded
+        """Show the advice; the chosen edits are staged."""
+        scene, area, loaded = self._require_editable(), self.edits.staging_area, self.state.loaded
         if scene is None or area is None or loaded is None:
             return
         from ctxtui.analysis.findings.suggestions import Suggestion, suggestions
@@ -70,7 +70,7 @@ class PoliciesController(EditController):
 
         def take(chosen: Sequence[Edit] | Proposed | None) -> None:
             if isinstance(chosen, Sequence):
-                self._stage_made(scene, tuple(chosen))
+                self._stage_edits(scene, tuple(chosen))
             else:
                 self._take_policy(proposals, scene, chosen)
 
@@ -86,8 +86,8 @@ class PoliciesController(EditController):
         )
         self.access.push(AdviceScreen(source), take)
 
-    def _editable(self) -> Scene | None:
-        """What is shown, where it can be edited and is counted; else it is said why not."""
+    def _require_editable(self) -> Scene | None:
+        """Return the scene if it can be edited and is counted, else None with a message."""
         scene, area = self.panels.scene, self.edits.staging_area
         return scene if scene is not None and area is not None and self.edits.check_ready(counted=True) else None
 
@@ -105,17 +105,17 @@ class PoliciesController(EditController):
 
     def _take_policy(self, proposals: Proposals, scene: Scene, row: Proposed | None) -> None:
         if row is not None and row.edits:
-            self._stage(proposals, scene.thread, row.edits)
+            self._stage_proposals(proposals, scene.thread, row.edits)
         elif row is not None:
             self._take_back(row)
 
     def lab(self) -> None:
-        """The session under other policies, caches and models; what is chosen there is opened, or staged."""
+        """Open the lab; the chosen variant is opened or staged."""
         scene, loaded = self.panels.scene, self.state.loaded
         if scene is None or loaded is None:
             return
         if self.state.source.name == "-":
-            self.say([Span("what came from standard input is not read again: ctxtui lab - tries it", "warn")])
+            self.say([Span("Standard input cannot be read again; use `ctxtui lab -` instead.", "warn")])
             return
         from ctxtui.services.workers.lab_worker import OpenLab
         from ctxtui.tui.lists.lab import OPEN, PLACE, LabAction, LabScreen
@@ -130,7 +130,7 @@ class PoliciesController(EditController):
             elif wish.row is not None and self.edits.check_ready():
                 made = wish.row.edits.get(scene.thread or MAIN, ())
                 if made:
-                    self._stage_made(scene, tuple(made))
+                    self._stage_edits(scene, tuple(made))
                 else:
                     self.say([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
 
@@ -143,14 +143,14 @@ class PoliciesController(EditController):
 
         if not self.edits.check_ready() or self.state.study is None:
             return
-        made = placed_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
-        if made:
-            self.edits.stage(made)
+        breakpoints = placed_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
+        if breakpoints:
+            self.edits.stage(breakpoints)
         else:
-            self.say([Span(f"{cache} sets no breakpoint here: its provider takes none, or there is no place", "dim")])
+            self.say([Span(f"{cache} sets no breakpoint here: the provider has none, or no position is left.", "dim")])
 
-    def _stage_made(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
-        """Stage `edits` of the context shown; what they put outside is kept with them."""
+    def _stage_edits(self, scene: Scene, edits: tuple[Edit, ...]) -> None:
+        """Stage `edits` of the context shown, and store their externalized content."""
         from ctxtui.curation.apply.references import externalized_content
 
         assert self.edits.staging_area is not None
@@ -158,25 +158,26 @@ class PoliciesController(EditController):
             self.edits.staging_area.keep(scene.thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
-    def _stage(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
-        """Stage `edits`; what they put outside is kept with them."""
+    def _stage_proposals(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
+        """Stage `edits` of `proposals`, and store their externalized content."""
         assert self.edits.staging_area is not None
         for name, text in proposals.artifacts(edits).items():
             self.edits.staging_area.keep(thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
     def _take_back(self, row: Proposed) -> None:
-        """Its edits no longer stand, and it does not make them again: the user's word counts."""
+        """Take back a policy's edits; it does not make them again."""
         if self.edits.overlay is not None:
             self.edits.overlay.revert(row.stands)
-            self.say([Span(f"the edits of {row.name} are taken back; u brings them back")])
+            self.say([Span(f"edits of {row.name} taken back; u brings them back")])
             self.edits.changed()
 
 
 class AdviceList(Command):
-    """What would help here: what findings and policies propose, with what each frees, costs and risks, the safe ones
-    first. What later blocks quote stays. Enter shows the blocks that would go, and stages it; `L` there lists every
-    policy with its settings."""
+    """Show what would help here: proposals of findings and policies, with the tokens freed, cost and risk, the safe
+    ones first. Blocks quoted later are kept. Enter shows the blocks that would change, then stages the edits; `L` there
+    lists every policy with its settings.
+    """
 
     name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "editing the context"
     synonyms = (
@@ -188,8 +189,9 @@ class AdviceList(Command):
 
 
 class Policies(Command):
-    """Every policy with its settings, and what it would do to this context: its edits, the tokens that it frees, the
-    price at the cheapest moment. Enter stages one; nothing leaves before you apply it."""
+    """List every policy with its settings and its effect on this context: edits, tokens freed, price at the
+    cheapest moment. Enter stages one; nothing is sent before you apply it.
+    """
 
     name, group = "policies", "editing the context"
     synonyms = ("stale", "old", "automatic", "rules", "all policies")
@@ -198,8 +200,9 @@ class Policies(Command):
 
 
 class OpenLab(Command):
-    """The lab: this session, call by call, under other policies, cache strategies and models, without a model call:
-    contexts, cost, and what each would have risked. Enter opens a variant as a session, `A` stages its edits."""
+    """Open the lab: this session, call by call, under other policies, cache strategies and models, without any
+    model call: contexts, cost, and risk of each. Enter opens a variant as a session, `A` stages its edits.
+    """
 
     name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"
     synonyms = ("compare", "policies", "cheaper", "replay", "try", "model")
