@@ -354,7 +354,7 @@ class CtxtuiApp(App[None]):
         page = Help(
             tuple(dict.fromkeys([*getattr(screen, "commands", ()), *EVERYWHERE])),
             frozenset(now()) if now is not None else frozenset(),
-            getattr(screen, "doing", ()),
+            getattr(screen, "current_groups", ()),
             self._other_commands,
         )
         self.push_screen(HelpScreen(page, query))

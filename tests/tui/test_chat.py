@@ -592,7 +592,7 @@ async def test_a_chat_says_why_its_context_is_so_big_and_the_cut_is_staged(tmp_p
         await until(pilot, lambda: len(screen.state.host.session.calls) == 2 and screen.edits.is_editable())
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await pilot.press("escape")
-        await until(pilot, lambda: owner._rested() or reasons.groups is not None)  # type: ignore[func-returns-value]
+        await until(pilot, lambda: owner._search() or reasons.groups is not None)  # type: ignore[func-returns-value]
         await until(pilot, lambda: reasons.subject is not None and reasons.subject == owner._subject)
         await until(pilot, lambda: "results" in shown(screen).splitlines()[1])
         assert reasons.cut is not None and " ! " in shown(screen).splitlines()[1], shown(screen)[:400]

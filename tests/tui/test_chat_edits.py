@@ -151,8 +151,8 @@ class EditedChat:
         assert scene is not None and scene.call.usage is not None
         if not scene.call.usage.has_cache:
             return None
-        await self.wait(lambda: panels.coming is not None and not panels.coming.outdated)
-        return panels.coming
+        await self.wait(lambda: panels.next_call is not None and not panels.next_call.outdated)
+        return panels.next_call
 
 
 def spelled(blocks: list[Block]) -> tuple[list[object], list[str]]:

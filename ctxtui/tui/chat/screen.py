@@ -201,9 +201,9 @@ class ChatScreen(SessionScreen):
         self.talk.talk()
 
     @property
-    def doing(self) -> tuple[str, ...]:
+    def current_groups(self) -> tuple[str, ...]:
         """Groups of commands for the current task, for the help."""
-        return (*super().doing, "chat")
+        return (*super().current_groups, "chat")
 
     def leave_prompt(self) -> None:
         """Leave the prompt, but first ask about a waiting tool or clear the marks.

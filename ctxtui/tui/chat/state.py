@@ -71,7 +71,7 @@ class ChatState(InspectorState):
         """Follow the chat only while the cursor is at its end."""
         self.is_following = self.index >= self.count - 1 and self.panels.transcript.at_last
 
-    def add_news(self, news: RecordingNews) -> None:
+    def add_hosted_news(self, news: RecordingNews) -> None:
         """Add new records; runs in the event loop."""
         if self.loaded is not None:
             self.loaded.take(news)

@@ -99,7 +99,7 @@ class TurnController(ChatController):
         if news.events:
             from ctxtui.services.recordings.recording import RecordingNews
 
-            self.state.add_news(RecordingNews(list(news.events)))
+            self.state.add_hosted_news(RecordingNews(list(news.events)))
         if news.partner is not None:
             self.state.tells.model.emit(news.partner)
         # Sub-agents are shown in their own threads.

@@ -248,8 +248,8 @@ _FILTERS = tuple(f"Filter{category.title().replace('_', '')}" for category in CA
 
 
 _SHARED_HELP_ROW: Mapping[str, object] = {
-    "beside": (*_FILTERS[1:], "ShowAll"),
-    "together": ("1-9 0 - _", "show a category: lines, full, hidden; all"),
+    "help_partners": (*_FILTERS[1:], "ShowAll"),
+    "help_row": ("1-9 0 - _", "show a category: lines, full, hidden; all"),
 }
 
 

@@ -60,7 +60,7 @@ class ContextEdits:
         self._state = state
         self._prompt = prompt
         self._access = access
-        state.take_edits(self)
+        state.set_edits(self)
         state.on.reopened.subscribe(self.load)
 
     def load(self) -> None:
@@ -215,7 +215,7 @@ class ContextEdits:
         is_incoming = pane.data is not None and pane.cursor in pane.data.coming_in
         positions = [] if is_incoming and not (marked and self._state.marks) else self.selected_positions(marked=marked)
         if not positions:
-            self.answers.quiet(self._no_position_reason(pane.place, marked=marked, coming_in=is_incoming))
+            self.answers.say_quietly(self._no_position_reason(pane.place, marked=marked, coming_in=is_incoming))
         return positions
 
     def _no_position_reason(self, place: CursorPlace, *, marked: bool, coming_in: bool) -> str:
@@ -239,10 +239,10 @@ class ContextEdits:
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None
-        if not area.ready(scene, state.feed.want):
+        if not area.ready(scene, state.feed.request_load):
             return None
         staging = area.staging(scene, frozenset(state.marks))
-        pane = area.pane(staging, None, state.feed.want, live=state.live)
+        pane = area.pane(staging, None, state.feed.request_load, live=state.live)
         if area.study.waits:
             state.feed.work()
         return pane.staging, pane
@@ -262,11 +262,11 @@ class ContextEdits:
         # Imported late: most screens never need it.
         from ctxtui.services.editing.next_request_cache import foretold_unasked
 
-        live = state.live or state.waits is not None
+        live = state.live or state.held_countdown is not None
         is_requested = self.shows_next_call or edited or live
         if not is_requested and not foretold_unasked(area.study.book, scene, time.time()):
             return None
-        forecast = area.coming(scene, state.feed.want, live=live)
+        forecast = area.coming(scene, state.feed.request_load, live=live)
         if forecast is None:
             return None
         is_cached = forecast.expires is not None and forecast.expires > time.time()
@@ -305,19 +305,19 @@ class ContextEdits:
 
     def toggle_next_call(self) -> None:
         """Switch between the next call and this call; show why if there is no forecast."""
-        self.shows_next_call = not (self.shows_next_call or self._state.panels.coming is not None)
+        self.shows_next_call = not (self.shows_next_call or self._state.panels.next_call is not None)
         self._state.show()
         scene = self._state.panels.scene
         if (
             not self.shows_next_call
-            or self._state.panels.coming is not None
+            or self._state.panels.next_call is not None
             or self.staging_area is None
             or scene is None
         ):
             return
         known = scene.call.usage is not None and scene.call.usage.has_cache
         why = "The forecast is still being computed." if known else "No forecast: this call reported no cache figures."
-        self.answers.quiet(why)
+        self.answers.say_quietly(why)
 
     # Staging
 
@@ -333,7 +333,7 @@ class ContextEdits:
         before = self.current_sizes()
         staged = overlay.stage_all(edits)
         if not staged:
-            self.answers.quiet(edit_answers.nothing_new(edits, overlay.standing))
+            self.answers.say_quietly(edit_answers.nothing_new(edits, overlay.standing))
             return ()
         ids = {edit.id for edit in staged}
         refused = [one for one in area.staging(scene).applied.held if one.edit.id in ids]
@@ -374,7 +374,7 @@ class ContextEdits:
     def freed_since(self, before: SizesBefore) -> int | None:
         """Return the tokens that the next request has fewer than `before`; None while counting."""
         now = self.current_sizes()
-        freed, freed_before = now.gone(now.staging), before.gone(now.staging)
+        freed, freed_before = now.removed(now.staging), before.removed(now.staging)
         return None if freed is None or freed_before is None else freed - freed_before
 
     def changed(self) -> None:

@@ -48,7 +48,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
     def __init__(self, host: InspectorState) -> None:
         super().__init__(host)
         self._unsubscribe: Callable[[], object] | None = None
-        self.order, self._cursor_node = host.kept.get(type(self).__name__, (self.order, 0))
+        self.order, self._cursor_node = host.list_positions.get(type(self).__name__, (self.order, 0))
 
     @abstractmethod
     def node(self, row: Row) -> int:
@@ -60,14 +60,17 @@ class BlockList(HostedList[Row, int], Generic[Row]):
 
     def on_mount(self) -> None:
         """Subscribe to messages of the inspector."""
-        self._unsubscribe = self.host.hear_said(self._show_message)
+        self._unsubscribe = self.host.subscribe_messages(self._show_message)
 
     def on_unmount(self) -> None:
         """Store order and cursor."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         row = self.pane.row
-        self.host.kept[type(self).__name__] = self.order, self.node(row) if row is not None else self._cursor_node
+        self.host.list_positions[type(self).__name__] = (
+            self.order,
+            self.node(row) if row is not None else self._cursor_node,
+        )
 
     def first_cursor(self, rows: Sequence[Row]) -> int:
         """Return the row of the block that had the cursor before."""

@@ -80,7 +80,7 @@ class MessageLine(Still):
     """Shows the last message; takes no row before the first."""
 
     ALLOW_SELECT = False
-    DEFAULT_CSS = "SaidLine { height: 1; display: none; }"
+    DEFAULT_CSS = "MessageLine { height: 1; display: none; }"
 
     def __init__(self) -> None:
         super().__init__(id="said")

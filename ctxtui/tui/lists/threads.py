@@ -43,7 +43,7 @@ class ThreadsScreen(HostedList[Kin, str]):
 
     def first_cursor(self, rows: Sequence[Kin]) -> int:
         """Return the row of the previous thread."""
-        return next((i for i, row in enumerate(rows) if row.id == self.host.came_from), 0)
+        return next((i for i, row in enumerate(rows) if row.id == self.host.previous_thread), 0)
 
     def table(self, rows: Sequence[Kin]) -> Table[Kin]:
         """Return the table, with the present thread marked."""

@@ -78,7 +78,7 @@ async def walked(keys: Sequence[str], state: str, monkeypatch: pytest.MonkeyPatc
             before = seen(screen)
             await pilot.press(key)
             await pilot.pause(0.02)
-            if not screen.line.said and not left and seen(screen) == before:
+            if not screen.line.has_message and not left and seen(screen) == before:
                 silent.append(key)
             while len(screen.app.screen_stack) > before[0]:  # type: ignore[operator]
                 screen.app.pop_screen()

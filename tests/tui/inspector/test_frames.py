@@ -118,7 +118,7 @@ async def test_work_in_the_background_waits_until_the_frame_of_a_key(monkeypatch
     async with opened(every_category(), (140, 40)) as (screen, pilot):
         await pilot.pause(0.2)
         feed, told = screen.state.feed, list[str]()
-        hold, go_on, update = feed.hold, feed.go_on, Compositor.render_update
+        hold, go_on, update = feed.pause_for_key, feed.resume, Compositor.render_update
 
         def painted(compositor: Compositor, *args: object, **more: object) -> object:
             found = update(compositor, *args, **more)  # type: ignore[arg-type]
@@ -131,4 +131,4 @@ async def test_work_in_the_background_waits_until_the_frame_of_a_key(monkeypatch
         await pilot.press("up")
         await until(pilot, lambda: "go on" in told)
         assert told[:3] == ["hold", "frame", "go on"]
-        assert feed._held_until == 0.0
+        assert feed._paused_until == 0.0

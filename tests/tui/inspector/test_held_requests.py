@@ -93,7 +93,7 @@ async def test_it_stands_as_the_next_call_with_its_forecast_and_leaves_as_it_is(
 ) -> None:
     async with attached(tmp_path, size) as (run, program, screen, pilot):
         told = await hold(run, program, screen, pilot)
-        await until(pilot, lambda: screen.panels.coming is not None and "next call" in text(screen))
+        await until(pilot, lambda: screen.panels.next_call is not None and "next call" in text(screen))
         seen = text(screen)
         assert (
             "call 2" in seen
@@ -172,7 +172,7 @@ async def test_decided_elsewhere_nothing_is_asked_any_more(tmp_path: Path) -> No
         told = await hold(run, program, screen, pilot)
         run.gate.release("", "release")
         await told
-        await until(pilot, lambda: not screen.line.is_asking and screen.state.waits is None)
+        await until(pilot, lambda: not screen.line.is_asking and screen.state.held_countdown is None)
 
 
 async def test_rules_are_set_on_the_screen_and_the_program_can_be_forked_from_a_call(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def at(screen: SessionScreen, words: str) -> None:
 
 def shown(screen: SessionScreen) -> Coming | None:
     """The forecast that is on the screen, as far as it is of now."""
-    coming = screen.panels.coming
+    coming = screen.panels.next_call
     return coming if coming is not None and not coming.outdated else None
 
 

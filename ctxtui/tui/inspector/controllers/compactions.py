@@ -120,7 +120,7 @@ class CompactionsController(EditController):
 
     def _read_first(self, compaction: Compaction, staged: Sequence[Edit]) -> None:
         """Open the summary and ask whether to continue, so that nothing unread is applied."""
-        self.state.to_new(staged[0].id)
+        self.state.to_inserted(staged[0].id)
         lead: list[Span] = [Span(" read it  ")]
         for key, does in (("⏎", "continue with it"), ("R", "edit it"), ("↑ ↓", "scroll")):
             lead += [Span(key, "accent bold"), Span(f" {does}  ", "dim")]

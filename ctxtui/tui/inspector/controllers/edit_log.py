@@ -66,7 +66,9 @@ class EditLogController(EditController):
             freed = f" {numbers.signed(-staging.freed)}" if staging.counted and staging.freed else ""
             message = [Span("✓ ", "ok"), Span(f"{len(ready):,} applied{freed}"), Span(" · ", "dim")]
             next_key = (
-                ("f", "continues with it") if self.state.waits is None else ("^o", "decides about the held request")
+                ("f", "continues with it")
+                if self.state.held_countdown is None
+                else ("^o", "decides about the held request")
             )
             self.say([*message, *_key("u", "takes it back · "), *_key(*next_key)])
         elif overlay.waiting and waits is not None and waits.waits:
@@ -87,7 +89,7 @@ class EditLogController(EditController):
         unread = [new for new in staging.news if new.edit.id in ids and new.edit.id not in rows.read]
         if not unread:
             return False
-        self.state.to_new(unread[0].edit.id)
+        self.state.to_inserted(unread[0].edit.id)
         count = f", {len(unread):,} are unread" if len(unread) > 1 else ""
         message = [Span("? ", "warn bold"), Span(f"Read the summary before you apply it{count}; ")]
         self.say([*message, *_key("a", "again applies  "), *_key("R", "edits it")])
@@ -110,7 +112,7 @@ class EditLogController(EditController):
             return
         last = overlay.last_done
         if not last:
-            self.edits.answers.quiet("Nothing to undo: this context has no edits.")
+            self.edits.answers.say_quietly("Nothing to undo: this context has no edits.")
         elif overlay.is_earlier(last) and last[0].id not in self._asked_undo:
             self._asked_undo.add(last[0].id)
             by_id = {edit.id: edit for edit in overlay.log}
@@ -127,7 +129,7 @@ class EditLogController(EditController):
         if overlay is None:
             return
         if not overlay.last_undone:
-            self.edits.answers.quiet("Nothing to redo.")
+            self.edits.answers.say_quietly("Nothing to redo.")
         else:
             self._undo_or_redo(overlay, overlay.redo, "^r")
 
@@ -147,7 +149,7 @@ class EditLogController(EditController):
         if overlay is None or not overlay.staged:
             self._nothing_staged("delay")
         elif self.panels.staged.what is None or not self.panels.staged.what.moments:
-            self.edits.answers.quiet("The cost is not known yet; try again in a moment.")
+            self.edits.answers.say_quietly("The cost is not known yet; try again in a moment.")
         else:
             self.edits.next_moment()
 
@@ -157,12 +159,12 @@ class EditLogController(EditController):
         if area is None or scene is None or staging is None:
             self._nothing_staged("check")
             return
-        broken = area.broken(staging, self.state.feed.want, live=self.state.live)
+        broken = area.broken(staging, self.state.feed.request_load, live=self.state.live)
         if broken is None:
-            self.edits.answers.quiet("This is still being computed, or the call reported no cache.")
+            self.edits.answers.say_quietly("This is still being computed, or the call reported no cache.")
             return
         if not any(broken):
-            self.edits.answers.quiet("No later block quotes dropped text, and no summary lost a literal.")
+            self.edits.answers.say_quietly("No later block quotes dropped text, and no summary lost a literal.")
             return
         from ctxtui.tui.lists.breaks import BreaksScreen
 
@@ -190,7 +192,7 @@ class EditLogController(EditController):
     def edit_log(self) -> None:
         """Show every edit."""
         if self.edits.overlay is None or not self.edits.overlay.log:
-            self.edits.answers.quiet("The edit log is empty: this context was not edited.")
+            self.edits.answers.say_quietly("The edit log is empty: this context was not edited.")
             return
         from ctxtui.tui.lists.edit_log import EditLogScreen
 
@@ -204,7 +206,7 @@ class EditLogController(EditController):
             elif found:
                 self.edits.take_back(found)
 
-        self.access.push(EditLogScreen(self.edits.overlay.log, self.edits.answers.named), take_back)
+        self.access.push(EditLogScreen(self.edits.overlay.log, self.edits.answers.describe), take_back)
 
 
 def _key(key: str, does: str) -> list[Span]:

@@ -35,7 +35,7 @@ class MarkController(EditController):
         `do` is then called for the blocks that the answer names.
         """
         marks, rows = self.state.marks, self.panels.transcript.data
-        if not marks or rows is None or self.panels.transcript.shows(frozenset(marks)):
+        if not marks or rows is None or self.panels.transcript.any_in_view(frozenset(marks)):
             return False
         here = sum(rows.holds(node) for node in marks)
 
@@ -61,7 +61,7 @@ class MarkController(EditController):
         last = self.edits.position(next(reversed(self.state.marks), node))
         here = self.edits.require_positions(marked=False)
         if here and last is None:
-            self.edits.answers.quiet("The last marked block is not in this call; esc clears the marks.")
+            self.edits.answers.say_quietly("The last marked block is not in this call; esc clears the marks.")
         elif here and last is not None:
             context = self.edits.context_of(scene)
             positions = edits_from_selection.between(context, last, here[0])

@@ -244,7 +244,7 @@ class NotesController(Controller):
         """Return the growth report, computed in a separate process."""
         from ctxtui.services.workers.session_report import GROWTH
 
-        return self.state.reported(replace(GROWTH, about=self.state.thread))
+        return self.state.report(replace(GROWTH, about=self.state.thread))
 
     def _growth_figures(self) -> GrowthFigures:
         """Return chart and phases; runs in a worker. Raises `BadPattern`."""

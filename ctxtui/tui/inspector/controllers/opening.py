@@ -35,8 +35,8 @@ class OpeningController(Controller):
     def start(self) -> None:
         """Start loading; the empty screen is shown already."""
         self.access.work(self.state.feed.read, "feed")
-        self.access.work(self.state.feed.figure, "feed")
-        self.access.every(_LIVE_CHECK_SECONDS, self.state.look_alive)
+        self.access.work(self.state.feed.compute_figures, "feed")
+        self.access.every(_LIVE_CHECK_SECONDS, self.state.check_live)
 
     def close(self) -> None:
         """Stop the threads."""
@@ -48,15 +48,15 @@ class OpeningController(Controller):
 
     def _on_glimpsed(self, message: Glimpsed) -> None:
         self.state.open_glimpse(message.end)
-        self.access.after_frame(self.state.feed.taken)
+        self.access.after_frame(self.state.feed.on_displayed)
 
     def _on_began(self, message: Began) -> None:
         self.state.open(message.loaded)
 
     def _on_brought(self, message: Brought) -> None:
         if self.state.loaded is not None:
-            self.state.take(message.news)
-            self.state.feed.taken()
+            self.state.add_news(message.news)
+            self.state.feed.on_displayed()
 
     def _on_complete(self, message: Complete) -> None:
         self._finish_reading()

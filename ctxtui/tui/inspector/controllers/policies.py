@@ -77,7 +77,7 @@ class PoliciesController(EditController):
         source = AdviceSource(
             name=str(loaded.path or loaded.name),
             place=place_options(self.state.index + 1, len(scene.calls), scene.thread),
-            findings=lambda: self.state.reported(kind),
+            findings=lambda: self.state.report(kind),
             advice=advice,
             rank=rank,
             changed=changed,
@@ -96,7 +96,7 @@ class PoliciesController(EditController):
 
         area = self.edits.staging_area
         assert area is not None
-        return Proposals(area, scene, lambda: area.next_call(scene, self.state.feed.want, live=self.state.live))
+        return Proposals(area, scene, lambda: area.next_call(scene, self.state.feed.request_load, live=self.state.live))
 
     def _policies(self, proposals: Proposals) -> Dialog[Proposed]:
         from ctxtui.tui.lists.policies import PoliciesScreen

@@ -20,7 +20,7 @@ class ReadingController(Controller):
         """Switch reading mode."""
         if self.panels.transcript.data is None:
             return
-        is_reading = not self.panels.reads
+        is_reading = not self.panels.is_reading
         self.state.read(is_reading)
         if is_reading:
             keys = [Span("⏎", "accent bold"), Span(" folds or opens  ", "dim"), Span(";", "accent bold")]
@@ -30,7 +30,7 @@ class ReadingController(Controller):
 
     def _close(self) -> bool:
         """End reading mode by `esc`; return whether it was on."""
-        was_reading = self.panels.reads
+        was_reading = self.panels.is_reading
         if was_reading:
             self.state.read(False)
         return was_reading

@@ -161,9 +161,9 @@ async def test_the_next_request_of_a_long_context_is_worked_out_when_it_is_asked
         assert desk is not None
         await until(pilot, lambda: screen.edits.is_editable())
         screen.state.show()
-        assert desk._context is None and desk._reading is None and screen.panels.coming is None
+        assert desk._context is None and desk._reading is None and screen.panels.next_call is None
         screen.edits.toggle_next_call()
-        await until(pilot, lambda: screen.panels.coming is not None)
+        await until(pilot, lambda: screen.panels.next_call is not None)
 
 
 async def test_undo_redo_discard_apply_and_the_log() -> None:
@@ -302,7 +302,7 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         context = screen.edits.context_of(scene)
         edit = edits_from_selection.keeping(context, overlay.in_force, "line of code")
         assert edit is not None and str(edit.given["text"]).endswith("- kept: line of code")
-        await until(pilot, lambda: desk.next_call(scene, screen.state.feed.want) is not None)
+        await until(pilot, lambda: desk.next_call(scene, screen.state.feed.request_load) is not None)
         await pilot.press("l")
         assert "no later block quotes what goes" in text(screen)
         at(screen, "first question")
@@ -412,7 +412,7 @@ async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in()
 async def test_figures_that_come_before_the_recording_is_placed_do_not_hold_the_view() -> None:
     async with opened(session()) as (screen, pilot):
         await until(pilot, lambda: screen.edits.staging_area is not None)
-        screen.state.complete = screen.state._placed = False
+        screen.state.complete = screen.state._has_position = False
         screen.state.index = 0
         screen.state.on.loader.emit(Worked(done=True))
         assert screen.panels.transcript.row_count and screen.state.index == 0

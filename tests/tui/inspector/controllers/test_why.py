@@ -29,7 +29,7 @@ async def test_the_line_says_why_and_goes_there() -> None:
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert "results" in text(screen).splitlines()[1]
         await until(pilot, lambda: screen.edits.is_editable())
-        owner._rested()
+        owner._search()
         await until(pilot, lambda: reasons.groups is not None)
         assert "npm output" in text(screen).splitlines()[1]
         await pilot.press("shift+tab", "enter")
@@ -37,7 +37,7 @@ async def test_the_line_says_why_and_goes_there() -> None:
         node = screen.panels.transcript.node
         assert node and screen.panels.scene is not None
         assert screen.panels.transcript.has_focus, "the heaviest block, as no cut is known yet"
-        owner._rested()
+        owner._search()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is None and KEY not in text(screen).splitlines()[1], "nothing that frees tokens is safe here"
 
@@ -46,7 +46,7 @@ async def test_a_safe_cut_is_named_and_gone_to() -> None:
     async with opened(results()) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await until(pilot, lambda: screen.edits.is_editable())
-        owner._rested()
+        owner._search()
         await until(pilot, lambda: reasons.subject is not None)
         await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
         scene = screen.panels.scene
@@ -62,7 +62,7 @@ async def test_a_cut_that_loses_text_is_not_named(monkeypatch: pytest.MonkeyPatc
     async with opened(results()) as (screen, pilot):
         reasons = screen.panels.reasons
         await until(pilot, lambda: screen.edits.is_editable())
-        screen.owner(WhyController)._rested()
+        screen.owner(WhyController)._search()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is None and KEY not in text(screen).splitlines()[1]
 
@@ -71,7 +71,7 @@ async def test_a_cut_of_other_edits_is_not_shown() -> None:
     async with opened(results()) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await until(pilot, lambda: screen.edits.is_editable())
-        owner._rested()
+        owner._search()
         await until(pilot, lambda: f"{KEY} " in text(screen).splitlines()[1])
         said, subject = text(screen).splitlines()[1], reasons.subject
         await pilot.press("d")
@@ -88,7 +88,7 @@ async def test_a_recording_that_is_followed_gets_its_cut_too() -> None:
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         assert screen.state.live
         await until(pilot, lambda: screen.edits.is_editable())
-        owner._rested()
+        owner._search()
         await until(pilot, lambda: reasons.subject is not None)
         assert reasons.cut is not None
 
@@ -109,7 +109,7 @@ async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch:
         await until(pilot, lambda: screen.edits.is_editable())
         monkeypatch.setattr(Proposals, "advice", advice)
         owner = screen.owner(WhyController)
-        owner._rested()
+        owner._search()
         await until(pilot, begun.is_set)
         monkeypatch.setattr(owner, "_rested", lambda: None)
         await pilot.press("d")
@@ -122,9 +122,9 @@ async def test_among_very_many_blocks_it_is_not_looked_for_unasked(monkeypatch: 
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await until(pilot, lambda: screen.edits.is_editable())
-        owner._rested()
+        owner._search()
         await until(pilot, lambda: reasons.groups is not None)
-        assert owner._looking is None and reasons.subject is None
+        assert owner._search_subject is None and reasons.subject is None
         await pilot.press("exclamation_mark")
         await until(pilot, lambda: "what it does" in text(pilot.app.screen))  # type: ignore[arg-type]
 
