@@ -1,5 +1,8 @@
-"""What recorded calls show of the window that their client works with: how large a context was taken, where the client
-compacted by itself, whether it asked for the long one (facts §13)."""
+"""Evidence of a client's window in its recorded calls (facts §13).
+
+The largest accepted context, the sizes at which the client compacted automatically, and whether it requested the
+long context.
+"""
 
 from __future__ import annotations
 
@@ -14,83 +17,91 @@ from ctxtui.core.session import Session
 from ctxtui.tokens.models import plain_id
 
 AUTOMATIC: Final = "auto"
-_CHANGING: Final = 16
-"""Calls at the end of a session that are gone through at each look."""
-_LONG: Final = "context-1m"
-"""What the name of the beta begins with that asks for the long context."""
+_UNSETTLED_CALLS: Final = 16
+"""Calls at the end of a session that are read again each time."""
+_LONG_CONTEXT_BETA: Final = "context-1m"
+"""Prefix of the name of the beta that requests the long context."""
 
 
 class ShownWindow(Struct):
-    """What the calls of one model show: the largest input, where the client compacted by itself, and whether it asked
-    for the long context."""
+    """Evidence from the calls of one model.
+
+    `largest` is the largest input, `compacted` the sizes at which the client compacted automatically, `requested_long`
+    whether it requested the long context.
+    """
 
     largest: int = 0
     compacted: tuple[int, ...] = ()
-    asked: bool = False
+    requested_long: bool = False
 
     @property
-    def compacts(self) -> int:
-        """Where the client compacts by itself, 0 where nothing shows: no larger context was sent, so that an earlier
-        setting does not count, and what stood a little beyond the limit does not move it."""
+    def compacts_at(self) -> int:
+        """Size at which the client compacts automatically, 0 if unknown.
+
+        Sizes below a context that was sent later are ignored: they come from an earlier setting. A context a
+        little above the limit does not raise it.
+        """
         return min((size for size in self.compacted if size >= self.largest), default=0)
 
 
 class WindowSigns:
-    """What the calls of a session show of the windows that its client works with."""
+    """Evidence of the windows in all calls of a session, by model."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._key: tuple[int, int, int] = (-1, 0, 0)
         self._shown: Mapping[str, ShownWindow] = {}
         self._settled: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
-        """The calls before the last ones, which are gone through once, and what they show."""
+        """The calls before the last ones, which are read once, and their evidence."""
         self._whole: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
-        """All calls as they were looked at last, and what they show."""
+        """All calls at the last look, and their evidence."""
 
-    def of(self, model: str) -> ShownWindow:
-        """What the calls of `model` show."""
+    def signs_of(self, model: str) -> ShownWindow:
+        """Evidence from the calls of `model`."""
         calls = self._session.calls
         last = next(reversed(calls.values()), None) if calls else None
         key = (len(calls), len(self._session.tree), id(last))
         if key != self._key:
-            # A list first: another thread may be folding calls in.
+            # Copy first: another thread may be adding calls.
             self._key, self._shown = key, self._look(list(calls.values()))
         return self._shown.get(plain_id(model)) or ShownWindow()
 
     def _look(self, calls: list[Call]) -> dict[str, ShownWindow]:
-        # A call that says something else by now is another object; the last ones still change. Two threads may look.
-        # Lists compare what they hold by identity first: quick.
-        looked, found = self._whole
-        if looked == calls:
-            return found
-        (before, known), settled = self._settled, calls[:-_CHANGING]
+        # A changed call is another object; the last ones still change. Two threads may run this at once.
+        # List comparison checks identity first, which is fast.
+        last_calls, shown_before = self._whole
+        if last_calls == calls:
+            return shown_before
+        (before, settled_signs), settled = self._settled, calls[:-_UNSETTLED_CALLS]
         if settled[: len(before)] != before:
-            before, known = [], {}
-        base = {name: replace(one) for name, one in known.items()}
+            before, settled_signs = [], {}
+        base = {name: replace(sign) for name, sign in settled_signs.items()}
         _add(base, settled[len(before) :])
         self._settled = settled, base
-        shown = {name: replace(one) for name, one in base.items()}
+        shown = {name: replace(sign) for name, sign in base.items()}
         _add(shown, calls[len(settled) :])
         self._whole = calls, shown
         return shown
 
 
-def _add(found: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
+def _add(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
     plain: dict[str, str] = {}
     for call in calls:
         name = plain.get(call.model)
         if name is None:
             name = plain[call.model] = plain_id(call.model)
-        one = found.setdefault(name, ShownWindow())
-        if call.usage is not None and call.fidelity != Fidelity.TOTALS and not _passes(call):
-            one.largest = max(one.largest, call.usage.input)
-        if size := compacted_at(call):
-            one.compacted = (*one.compacted, size)
-        one.asked = one.asked or "[1m]" in call.model.lower() or _asks(call.extra.get("betas"))
+        sign = shown.setdefault(name, ShownWindow())
+        if call.usage is not None and call.fidelity != Fidelity.TOTALS and not _has_several_passes(call):
+            sign.largest = max(sign.largest, call.usage.input)
+        if size := compaction_size(call):
+            sign.compacted = (*sign.compacted, size)
+        sign.requested_long = (
+            sign.requested_long or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
+        )
 
 
-def _passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model, each of which had a window of its own."""
+def _has_several_passes(call: Call) -> bool:
+    """Whether the report of `call` may add up several passes of the model, each with a window of its own."""
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
     iterations, ran = facts.get("iterations"), facts.get("server_tool_use")
@@ -98,8 +109,8 @@ def _passes(call: Call) -> bool:
     return many or (isinstance(ran, Mapping) and any(isinstance(n, int) and n > 0 for n in ran.values()))
 
 
-def compacted_at(call: Call) -> int:
-    """The tokens at which the client compacted by itself before `call`; 0 where it did not, or nobody says."""
+def compaction_size(call: Call) -> int:
+    """Tokens at which the client compacted automatically before `call`; 0 if it did not, or if unknown."""
     noted = call.extra.get(COMPACTED)
     if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
         return 0
@@ -107,11 +118,13 @@ def compacted_at(call: Call) -> int:
     return size if isinstance(size, int) and size > 0 else 0
 
 
-def by_hand(call: Call) -> bool:
-    """Whether the record says that a person asked for the compaction before `call`."""
+def is_manual_compaction(call: Call) -> bool:
+    """Whether the record says that a person requested the compaction before `call`."""
     noted = call.extra.get(COMPACTED)
     return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
 
 
-def _asks(betas: object) -> bool:
-    return isinstance(betas, list) and any(isinstance(name, str) and name.startswith(_LONG) for name in betas)
+def _requests_long(betas: object) -> bool:
+    return isinstance(betas, list) and any(
+        isinstance(name, str) and name.startswith(_LONG_CONTEXT_BETA) for name in betas
+    )

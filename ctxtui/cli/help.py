@@ -11,8 +11,8 @@ from ctxtui.cli.group import imported
 from ctxtui.cli.output import answer, write
 from ctxtui.core import canonical
 from ctxtui.core.errors import NotFound
-from ctxtui.services.config.config import describe
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.config import describe_settings
+from ctxtui.services.config.policy_registry import load_policies
 
 
 @click.command("help", context_settings={"ignore_unknown_options": True})
@@ -39,7 +39,7 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
     elif words == ("exit-codes",):
         write(exit_codes.table())
     elif words == ("settings",):
-        write(describe())
+        write(describe_settings())
     elif words == ("policies",):
         write(_policies())
     else:
@@ -48,10 +48,10 @@ def help_(context: click.Context, words: tuple[str, ...], free: bool) -> None:
 
 def _policies() -> str:
     told: list[str] = []
-    for policy in every_policy().values():
+    for policy in load_policies().values():
         told.append(f"{policy.name:<20} {policy.about}")
         for key, value in policy.defaults.items():
-            told.append(f"    {key + ' = ' + canonical.text_of(value):<32} {policy.notes.get(key, '')}")
+            told.append(f"    {key + ' = ' + canonical.dump_text(value):<32} {policy.notes.get(key, '')}")
     return "\n".join(told)
 
 

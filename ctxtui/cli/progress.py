@@ -116,9 +116,9 @@ def back() -> None:
 def counting(settings: Settings, doing: str = "counting tokens") -> Iterator[Counter]:
     """A counter that remembers, with the line of progress while it is in use."""
     # Imported here: errors are printed without any of it.
-    from ctxtui.services.counting.count_cache import counter_with_memory
+    from ctxtui.services.counting.count_cache import cached_counter
 
-    with Working(doing), counter_with_memory(settings) as counter:
+    with Working(doing), cached_counter(settings) as counter:
         yield counter
 
 

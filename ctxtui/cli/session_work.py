@@ -14,7 +14,7 @@ from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.cluster import LOCAL
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.open_by_name import Named
-from ctxtui.services.session_work import SessionResult, over_sessions
+from ctxtui.services.session_work import SessionResult, run_over_sessions
 
 CLUSTER_HELP: Final = "Read by the processes of a dask cluster: its scheduler's address, or local."
 _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
@@ -61,5 +61,5 @@ def worked(
         except CtxtuiError as error:
             failed[name] = SessionResult(name, None, error)
     with Working(doing) as line:
-        done = {one.name: one for one in over_sessions(work, there, asked, cluster, line.say)}
+        done = {one.name: one for one in run_over_sessions(work, there, asked, cluster, line.say)}
     return [done.get(name) or failed[name] for name in names]

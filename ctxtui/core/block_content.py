@@ -1,4 +1,4 @@
-"""A neutral reading of a block, whatever dialect it was recorded in. The block's own JSON stays beside it, verbatim."""
+"""Reads any dialect's block into one neutral form, `BlockContent`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
 
 _BLANK: Final = re.compile(r"\s")
-_LONG: Final = 1 << 18
-"""Bytes of a block from which on it says something, without being read."""
+_MIN_READABLE_BYTES: Final = 1 << 18
+"""Bytes of a reasoning block from which on it is taken to hold readable text, without being decoded."""
 
 
 class Media(Struct, frozen=True):
@@ -26,11 +26,11 @@ class Media(Struct, frozen=True):
 
 
 class BlockContent(Struct, frozen=True, kw_only=True):
-    """Content of a block.
+    """Content of a block, independent of the dialect.
 
-    `text` is what the model reads as words, `arguments` the JSON text of a call's input (as the provider spelled it),
-    `name` the tool's name, `call_id` what pairs a call with its result. `hidden` counts characters that stand for
-    text the recording withholds (a thinking signature, encrypted reasoning). `media` are images and files inside.
+    `text` is what the model reads as text, `arguments` the JSON text of a call's input (as the provider spelled it),
+    `name` the tool's name, `call_id` pairs a call with its result. `hidden` counts characters of text that the
+    recording withholds (a thinking signature, encrypted reasoning). `media` are the images and files in it.
     """
 
     text: str = ""
@@ -42,28 +42,36 @@ class BlockContent(Struct, frozen=True, kw_only=True):
     is_error: bool = False
 
 
+FUNCTION_CALL: Final = ("functionCall", "function_call")
+FUNCTION_RESPONSE: Final = ("functionResponse", "function_response")
+MEDIA_MEMBERS: Final = ("inlineData", "inline_data", "fileData", "file_data")
+MIME_TYPE: Final = ("mimeType", "mime_type")
+"""Members of Google's parts, which take both spellings."""
+RESPONSE_TEXTS: Final = ("output", "error", "result")
+"""Members of a function's response that hold its text; Google names the first two."""
+
 _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
 def read(block: Block) -> BlockContent:
-    """The reading of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
+    """Read the content of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
     return read_value(block.kind, block.value())
 
 
 def is_sealed(block: Block) -> bool:
-    """Whether a block of reasoning is one that only its provider can read."""
-    return len(block.body) < _LONG and not read(block).text.strip()
+    """Whether a reasoning block can be read by its provider only."""
+    return len(block.body) < _MIN_READABLE_BYTES and not read(block).text.strip()
 
 
 def read_value(kind: str, value: Json) -> BlockContent:
-    """As `read`, for a block's JSON `value` of `kind`."""
+    """Like `read`, for a block's JSON `value` of `kind`."""
     if isinstance(value, str):
         # Ollama's pictures are bare base64.
         return BlockContent(media=(Media("", value),)) if kind == "image" else BlockContent(text=value)
     if not isinstance(value, dict):
-        return BlockContent(text=canonical.text_of(value))
+        return BlockContent(text=canonical.dump_text(value))
     reader = _READERS.get(kind) or _by_suffix(kind)
-    return reader(value) if reader else BlockContent(text=canonical.text_of(value))
+    return reader(value) if reader else BlockContent(text=canonical.dump_text(value))
 
 
 def _by_suffix(kind: str) -> _Reader | None:
@@ -75,14 +83,14 @@ def _by_suffix(kind: str) -> _Reader | None:
 
 
 def _words(value: Json) -> str:
-    return value if isinstance(value, str) else "" if value is None else canonical.text_of(value)
+    return value if isinstance(value, str) else "" if value is None else canonical.dump_text(value)
 
 
 def _text(value: dict[str, Json]) -> BlockContent:
     for key in ("text", "refusal", "content"):
         if isinstance(value.get(key), str):
             return BlockContent(text=value[key])
-    return BlockContent(text=canonical.text_of(value))
+    return BlockContent(text=canonical.dump_text(value))
 
 
 def _thinking(value: dict[str, Json]) -> BlockContent:
@@ -92,8 +100,9 @@ def _thinking(value: dict[str, Json]) -> BlockContent:
         words = "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
     cipher = value.get("encrypted_content") or value.get("data") or ""
     hidden = len(cipher) if isinstance(cipher, str) else 0
-    if not words and isinstance(value.get("signature"), str):
-        hidden = len(value["signature"])
+    signature = value.get("signature", value.get("thoughtSignature"))
+    if not words and isinstance(signature, str):
+        hidden = len(signature)
     return BlockContent(text=_words(words), hidden=hidden)
 
 
@@ -104,16 +113,42 @@ def _list(value: Json) -> list[Json]:
 def _inner(value: dict[str, Json]) -> dict[str, Json]:
     # OpenAI Chat wraps a function's name and arguments once more, and so those of a custom tool.
     inner = value.get("function", value.get("custom"))
-    return inner if isinstance(inner, dict) else value
+    return inner if isinstance(inner, dict) else _member(value, FUNCTION_CALL) or value
+
+
+def _member(value: dict[str, Json], keys: tuple[str, ...]) -> dict[str, Json]:
+    """The first object under one of `keys`; empty for none."""
+    return next((inner for key in keys if isinstance(inner := value.get(key), dict)), {})
 
 
 def _call(value: dict[str, Json]) -> BlockContent:
     inner = _inner(value)
-    given: Json = next((inner[k] for k in ("input", "arguments", "action", "operation") if k in inner), {})
+    arguments: Json = next((inner[k] for k in ("input", "arguments", "args", "action", "operation") if k in inner), {})
     return BlockContent(
         name=_words(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
-        call_id=_words(value.get("call_id") or value.get("id")),
-        arguments=given if isinstance(given, str) else canonical.text_of(given),
+        call_id=_words(value.get("call_id") or value.get("id") or _member(value, FUNCTION_CALL).get("id")),
+        arguments=arguments if isinstance(arguments, str) else canonical.dump_text(arguments),
+    )
+
+
+def response_text_key(response: Json) -> str:
+    """The member of a function's response that is its text; "" where all of it is."""
+    held = response if isinstance(response, dict) else {}
+    found = [key for key in RESPONSE_TEXTS if isinstance(held.get(key), str)]
+    return found[0] if len(found) == 1 == len(held) else ""
+
+
+def _response(value: dict[str, Json]) -> BlockContent:
+    inner = _member(value, FUNCTION_RESPONSE)
+    given = inner.get("response")
+    key = response_text_key(given)
+    media = [_media(part).media for part in _list(inner.get("parts")) if isinstance(part, dict)]
+    return BlockContent(
+        text=_words(given[key] if key and isinstance(given, dict) else given),
+        name=_words(inner.get("name")),
+        call_id=_words(inner.get("id") or inner.get("name")),
+        media=tuple(one for some in media for one in some),
+        is_error=isinstance(given, dict) and "error" in given and "output" not in given,
     )
 
 
@@ -136,6 +171,10 @@ def _result(value: dict[str, Json]) -> BlockContent:
 
 
 def _media(value: dict[str, Json]) -> BlockContent:
+    if held := _member(value, MEDIA_MEMBERS):
+        media_type = next((_words(held[key]) for key in MIME_TYPE if key in held), "")
+        address = _words(held.get("fileUri", held.get("file_uri")))
+        return BlockContent(media=(Media(media_type, _words(held.get("data")), address),))
     source = value.get("source") or value.get("file") or value.get("input_audio")
     url = value.get("image_url", value.get("url"))
     if isinstance(url, dict):
@@ -157,20 +196,20 @@ def _media(value: dict[str, Json]) -> BlockContent:
 
 
 def _tool(value: dict[str, Json]) -> BlockContent:
-    value = tool_inside(value)
+    value = unwrap_tool(value)
     inner = _inner(value)
     name = _words(inner.get("name") or inner.get("server_label") or value.get("type"))
-    return BlockContent(text=canonical.text_of(value), name=name)
+    return BlockContent(text=canonical.dump_text(value), name=name)
 
 
-def tool_inside(value: Json) -> Json:
-    """The definition itself where `value` is a namespace round one tool (facts §13), else `value`."""
+def unwrap_tool(value: Json) -> Json:
+    """Unwrap a namespace around a single tool (facts §13); any other `value` is returned as it is."""
     inner = value.get("tools") if isinstance(value, dict) and value.get("type") == "namespace" else None
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 
 
 def _header(value: dict[str, Json]) -> BlockContent:
-    # The content key in a header only tells how the content was spelled; the model reads the role and the name.
+    # A header's content key only says how the content was spelled; the model reads role and name.
     return BlockContent(text=_words(value.get("name")), name=_words(value.get("role")))
 
 
@@ -183,7 +222,7 @@ def _unreadable(value: dict[str, Json]) -> BlockContent:
 
 
 def _encrypted(value: dict[str, Json]) -> BlockContent:
-    # What one agent tells another is encrypted for the model only: what holds a blank is not.
+    # Messages between agents are encrypted for the model; text with white space is not encrypted.
     cipher = _words(value.get("encrypted_content"))
     return BlockContent(text=cipher) if _BLANK.search(cipher) else BlockContent(hidden=len(cipher))
 
@@ -207,6 +246,7 @@ _READERS: Final[dict[str, _Reader]] = {
     "tool_use": _call,
     "function": _call,
     "tool_call": _call,
+    "function_response": _response,
     "image": _media,
     "image_url": _media,
     "input_image": _media,
@@ -224,9 +264,9 @@ _READERS: Final[dict[str, _Reader]] = {
 }
 
 
-def arguments_value(reading: BlockContent) -> Json:
-    """A call's input as JSON value; the text itself where it is no JSON (custom tools take free text)."""
+def arguments_value(content: BlockContent) -> Json:
+    """Decode a call's input; the text itself if it is no JSON (custom tools take free text)."""
     try:
-        return canonical.loads(reading.arguments)
+        return canonical.loads(content.arguments)
     except (RecursionError, ValueError):
-        return reading.arguments
+        return content.arguments

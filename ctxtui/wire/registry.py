@@ -1,4 +1,4 @@
-"""The dialects by name."""
+"""Registry of dialects by name."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.canonical import Json
-from ctxtui.wire import anthropic, ollama_chat, openai_chat, openai_responses
+from ctxtui.wire import anthropic, google, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
 
 
 class Dialect(Struct, frozen=True):
-    """One provider's JSON and event stream. `label` is its name for people, and that of its recordings' source."""
+    """One provider's JSON and event stream. `label` is its display name, and the source name of its recordings."""
 
     name: str
     label: str
@@ -39,11 +39,12 @@ DIALECTS: Final[dict[str, Dialect]] = {
         (openai_chat, openai_chat.StreamReader),
         (openai_responses, openai_responses.StreamReader),
         (ollama_chat, ollama_chat.StreamReader),
+        (google, google.StreamReader),
     )
 }
 """Every dialect, by the name that skeletons carry."""
 
 
 def encode(request: Request) -> bytes:
-    """The body of `request` in its own dialect."""
+    """Encode `request` as a body in its own dialect."""
     return DIALECTS[request.skeleton.dialect].encode_request(request)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.audit import Audited, audited
+from ctxtui.analysis.audit import AuditedCall, audit_calls
 from ctxtui.analysis.book import Book
 from ctxtui.core import block
 from ctxtui.core.block import Block
@@ -25,11 +25,11 @@ UNSEEN = 12_000
 
 
 def tool(name: str, text: str, id_: str = "t") -> Block:
-    return block.of({"type": "tool_use", "id": id_, "name": name, "input": {"command": text}})
+    return block.from_part({"type": "tool_use", "id": id_, "name": name, "input": {"command": text}})
 
 
 def result(text: str, id_: str = "t") -> Block:
-    return block.of({"type": "tool_result", "tool_use_id": id_, "content": text})
+    return block.from_part({"type": "tool_result", "tool_use_id": id_, "content": text})
 
 
 def speech(dice: random.Random, least: int, most: int) -> str:
@@ -81,8 +81,8 @@ def counted(script: Script) -> Book:
     return book(script.session, model_table())
 
 
-def rows(script: Script) -> list[Audited]:
-    return audited(counted(script))
+def rows(script: Script) -> list[AuditedCall]:
+    return audit_calls(counted(script))
 
 
 def start(script: Script) -> Script:

@@ -9,8 +9,8 @@ from msgspec.structs import fields
 
 import ctxtui
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.money.bill import Bill, bill
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.core import block
@@ -18,9 +18,9 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import call_rates, price_call
-from ctxtui.services.counting.books import cached_by
-from ctxtui.tokens.block_features import features_of
+from ctxtui.pricing.price import price_call, rates_for_call
+from ctxtui.services.counting.books import cache_rules_by_call
+from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.estimators import estimator_rule
 from ctxtui.tokens.models import ModelCard, parse_models
 from tests.analysis.sessions import said
@@ -37,17 +37,17 @@ def counted(session: Session) -> Book:
     """The session's book, a quarter of the characters for a token."""
 
     def measure(card: ModelCard):  # type: ignore[no-untyped-def]
-        return lambda one: features_of(one, lambda text: -(-len(text) // 4), card)
+        return lambda one: count_features(one, lambda text: -(-len(text) // 4), card)
 
     made = Book(session, TABLE, measure)
     made.advance()
     return made
 
 
-def missed(session: Session) -> tuple[Missed, ...]:
+def missed(session: Session) -> tuple[CacheMiss, ...]:
     """The session's misses, priced."""
     book, costs = counted(session), {id_: price_call(call) for id_, call in session.calls.items()}
-    return misses_of(book, cached_by(book), costs, call_rates).found
+    return session_misses(book, cache_rules_by_call(book), costs, rates_for_call).misses
 
 
 def billed_session(session: Session) -> Bill:
@@ -66,7 +66,7 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
     head = tree.extend(ROOT, said("user", block.text("task" * fixed)))
     calls: list[Call] = []
     for number, size in enumerate([*sizes, 0]):
-        use = block.of({"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}})
+        use = block.from_part({"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}})
         answer = tree.extend(head, said("assistant", use))
         calls.append(
             Call(
@@ -81,7 +81,7 @@ def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m",
                 fidelity=Fidelity.WIRE,
             )
         )
-        result = block.of({"type": "tool_result", "tool_use_id": f"t{number}", "content": "word" * size})
+        result = block.from_part({"type": "tool_result", "tool_use_id": f"t{number}", "content": "word" * size})
         head = tree.extend(answer, said("user", result))
     for call in calls:
         session.apply(CallSeen(call))
@@ -94,7 +94,8 @@ def contexts(session: Session) -> list[list[tuple[Hashable, int]]]:
     """What every call of the main thread sent, in our tokens."""
     running = costs_of(session)[0].running
     return [
-        [(node, running.own(node)) for node in session.tree.path(call.sent_head)] for call in session.thread_calls(MAIN)
+        [(node, running.block_tokens(node)) for node in session.tree.path(call.sent_head)]
+        for call in session.thread_calls(MAIN)
     ]
 
 
@@ -120,9 +121,9 @@ def billed(reports: Sequence[Usage], calls: Sequence[Call]) -> float:
     """USD of these reports at the calls' rates."""
     total = 0.0
     for usage, call in zip(reports, calls, strict=True):
-        rates = call_rates(call)
+        rates = rates_for_call(call)
         assert rates is not None
-        total += usage.fresh * rates.fresh + usage.cache_read * rates.read + rates.written(usage)
+        total += usage.fresh * rates.fresh + usage.cache_read * rates.read + rates.write_cost(usage)
         total += usage.output * rates.output
     return total
 

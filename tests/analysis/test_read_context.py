@@ -11,8 +11,8 @@ from ctxtui.analysis.figures import block_figures, context_size, figures
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import by_category
 from ctxtui.analysis.read import absence
-from ctxtui.analysis.request_counts import request_count
-from ctxtui.analysis.residual import residual
+from ctxtui.analysis.request_counts import count_request
+from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Item
@@ -56,8 +56,10 @@ def test_what_left_without_a_word_is_found_where_the_report_falls(case: Case, wh
     found = book.contexts.of(made.calls[-1])
     assert found is not None and {one.why for one in found.gone.of.values()} == {why}
     wrong = set(found.gone.of) ^ lost
-    known = sum(book.own(made.model, n) for n in lost)
-    assert sum(book.own(made.model, n) for n in wrong) <= 0.15 * known, "nearly the blocks that left, no others"
+    known = sum(book.block_tokens(made.model, n) for n in lost)
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * known, (
+        "nearly the blocks that left, no others"
+    )
 
 
 def with_usage(made: Unsaid, other: Callable[[Call], Call]) -> None:
@@ -88,7 +90,9 @@ def test_what_left_is_found_also_where_the_cache_held_less_than_the_context(case
     found = book.contexts.of(made.calls[-1])
     assert found is not None and found.gone
     wrong = set(found.gone.of) ^ lost
-    assert sum(book.own(made.model, n) for n in wrong) <= 0.15 * sum(book.own(made.model, n) for n in lost)
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.15 * sum(
+        book.block_tokens(made.model, n) for n in lost
+    )
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
@@ -181,7 +185,9 @@ def test_what_exceeds_a_report_is_gone_also_where_more_left_than_is_on_record(se
     found = book.contexts.at(made.calls[-1].sent_head)
     assert {one.why for one in found.of.values()} == {absence.MESSAGES_LEFT_OUT}
     wrong = set(found.of) ^ lost
-    assert sum(book.own(made.model, n) for n in wrong) <= 0.3 * sum(book.own(made.model, n) for n in lost)
+    assert sum(book.block_tokens(made.model, n) for n in wrong) <= 0.3 * sum(
+        book.block_tokens(made.model, n) for n in lost
+    )
 
 
 def test_what_was_gone_stays_gone_where_a_block_behind_the_front_was_replaced() -> None:
@@ -224,7 +230,7 @@ def test_rows_totals_and_figures_agree_where_blocks_are_gone(case: Case, why: st
         got = figures(book, call)
         rows = [row for row in block_figures(book, call) if row.read]
         assert sum(row.tokens for row in rows) + got.residual == got.context_tokens
-        assert running.read(call.sent_head, call.sent_head) == sum(got.categories.values())
+        assert running.read_tokens(call.sent_head, call.sent_head) == sum(got.categories.values())
         assert sum(running.sums(call.sent_head, call.sent_head)) == sum(got.categories.values())
         for name, tokens in got.categories.items():
             assert sum(row.tokens for row in rows if row.category == name) == tokens
@@ -323,7 +329,7 @@ def test_a_residual_says_what_it_is_its_cause_and_its_first_call() -> None:
     made.added = 3_000
     made.work(2)
     book = counted(made.script)
-    left = residual(book, made.calls[-1])
+    left = explain_residual(book, made.calls[-1])
     assert left is not None and left.since == 6 and left.tokens > 2_800
     assert "added and did not record" in left.cause and "beyond" in left.what
 
@@ -400,34 +406,34 @@ def test_a_request_that_is_written_holds_again_what_reports_show_to_be_gone_and_
     made, lost = cleared()
     book, call = counted(made.script), made.calls[-1]
     context = Context.of_call(made.script.session.tree, call, call.sent_head)
-    plain = request_count(book, call, apply(context, ()))
+    plain = count_request(book, call, apply(context, ()))
     gone = book.contexts.at(call.sent_head)
     assert set(gone.of) == lost
-    assert plain.back == sum(book.own(made.model, node) - gone.of[node].left for node in lost) > 0
+    assert plain.back == sum(book.block_tokens(made.model, node) - gone.of[node].left for node in lost) > 0
     assert plain.whole == figures(book, call).context_tokens, "the provider takes them out of what is sent again"
     assert plain.body + plain.client - plain.back == pytest.approx(plain.whole, rel=0.02)
     drops = [make(DROP, context.targets([context.position(node)])) for node in sorted(lost)]
-    assert request_count(book, call, apply(context, drops)).back == 0
+    assert count_request(book, call, apply(context, drops)).back == 0
 
 
 def test_a_residual_that_came_in_several_steps_names_what_came_with_each() -> None:
     made = Unsaid()
     made.hear()
     asked = {"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": "src/app.py"}}
-    made.call(block.of(asked))
+    made.call(block.from_part(asked))
     made.script.hear(result("x = 1 " * 200, "r"))
     made.call(call_block("make format", "f"))
     made.script.hear(result("1 file changed", "f"))
     made.added = 3_000
-    made.call(block.of({"type": "tool_use", "id": "l", "name": "TodoWrite", "input": {"todos": []}}))
+    made.call(block.from_part({"type": "tool_use", "id": "l", "name": "TodoWrite", "input": {"todos": []}}))
     made.script.hear(result("ok", "l"))
     made.added = 5_000
     made.work(3)
     book = counted(made.script)
-    left = residual(book, made.calls[-1])
+    left = explain_residual(book, made.calls[-1])
     assert left is not None
     first, second = left.parts
     assert (first.since, second.since) == (3, 4) and 2_800 < first.tokens < 3_200 and 1_800 < second.tokens < 2_200
     assert "`make format` changed in files that were read" in first.cause and "repeats as a reminder" in second.cause
-    said = left.says(6)
+    said = left.describe(6)
     assert "since call 3, likely what `make format` changed" in said and f"{second.tokens:,} since call 4" in said

@@ -23,9 +23,9 @@ def test_rows_are_the_figures_of_their_blocks(make) -> None:  # type: ignore[no-
         running = study.running(call.model)
         for node in study.session.tree.path(call.sent_head):
             if study.session.tree[node].block.kind != "header":
-                assert running.own(node) == block_figure(study.book, call, node).tokens
+                assert running.block_tokens(node) == block_figure(study.book, call, node).tokens
         got = figures(study.book, call)
-        assert running.read(call.sent_head, call.sent_head) == sum(got.categories.values())
+        assert running.read_tokens(call.sent_head, call.sent_head) == sum(got.categories.values())
         assert sum(running.sums(call.sent_head, call.sent_head)) == sum(got.categories.values())
 
 
@@ -61,7 +61,7 @@ def test_a_block_costs_what_its_calls_took_for_it() -> None:
     running = study.running(known.calls[0].model)
     for node in range(1, len(study.session.tree), 97):
         for calls in (1, 64, 65, 200, 300):
-            got = known.ledger.block(node, running.own(node), calls)
+            got = known.ledger.block(node, running.block_tokens(node), calls)
             if got is not None and study.session.tree[node].block.kind != "header":
                 assert got == pytest.approx(naive(study, node, calls), abs=1e-9)
 
@@ -84,7 +84,7 @@ def test_nothing_is_claimed_before_it_is_counted() -> None:
 
     session: Session = every_category()
     running = RunningTotals(book_of(session, counted=False), "claude-opus-4-20250514")
-    assert running.counted(ROOT) and not running.counted(5)
+    assert running.is_counted(ROOT) and not running.is_counted(5)
     ledger = CostLedger(book_of(session, counted=False), running, Stays(session.tree))
     assert ledger.advance(session.thread_calls(), {}, 10) == 0
     assert ledger.block(5, 10, 0) is None

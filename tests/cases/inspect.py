@@ -12,7 +12,7 @@ from ctxtui.core.session import Session
 from ctxtui.pricing.price import PriceTable
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.library.notebook import Notebook
@@ -68,9 +68,9 @@ class HandMade:
 
     def study(self, session: Session) -> Study:
         table = price_table() if self.priced else PriceTable()
-        return Study(session, book_of(session, counted=False), None, price_here(table))
+        return Study(session, book_of(session, counted=False), None, local_pricer(table))
 
-    def glimpse(self) -> RecordingEnd | None:
+    def read_end(self) -> RecordingEnd | None:
         return None
 
     def notebook(self, loaded: Loaded) -> Notebook:
@@ -82,10 +82,10 @@ class HandMade:
     def is_live(self, loaded: Loaded) -> bool:
         return self.live
 
-    def desk(self, study: Study, loaded: Loaded) -> StagingArea:
+    def staging(self, study: Study, loaded: Loaded) -> StagingArea:
         return StagingArea(study, self.overlays)
 
-    def keep(self) -> None:
+    def save_counts(self) -> None:
         pass
 
     def close(self) -> None:

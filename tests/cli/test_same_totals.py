@@ -14,7 +14,7 @@ from ctxtui.analysis.money.totals import main_thread
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here, prices_for
+from ctxtui.services.counting.pricing import local_pricer, prices_for
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.recordings.open import load
@@ -93,7 +93,7 @@ def said_by_the_header(path: Path, totals: dict[str, object], home: str) -> None
     settings = Settings()
     session = load(path).session
     book = book_for(session, Counter(), settings)
-    study = Study(session, book, Counter(), price_here(prices_for(settings)))
+    study = Study(session, book, Counter(), local_pricer(prices_for(settings)))
     known = study.thread(main_thread(session))
     while study.work():
         pass
@@ -142,7 +142,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
     path.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in records))
     found = said_alike(ctxtui, path)
     calls = load(path).session.calls.values()
-    assert found["partial_calls"] == sum(call.answered_in_part for call in calls) == len(calls) - 1
+    assert found["partial_calls"] == sum(call.is_partial for call in calls) == len(calls) - 1
     assert found["cost_usd"] is None and found["cost_usd_at_least"] > 0 and found["unpriced_calls"] == 0  # type: ignore[operator]
     assert found["tokens"] == sum(call.usage.input + call.output for call in calls if call.usage)
     assert all(call.output > 1 for call in calls)

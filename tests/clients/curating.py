@@ -23,11 +23,11 @@ from ctxtui.core.edit import Target, make
 from ctxtui.core.edit_kinds import DROP, REPLACE, TRUNCATE
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.held_requests import decide, look
+from ctxtui.services.attach.held_requests import decide, read_status
 from ctxtui.services.attach.holding import APPLY
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.next_request import next_in
 from ctxtui.services.editing.overlay import SessionEdits
@@ -62,7 +62,7 @@ class Curating:
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             for path in sorted(self.folder.glob("*.jsonl")):
-                for held in look(path).held:
+                for held in read_status(path).held:
                     # Requests over a WebSocket are one exchange. The recording says a moment later that one waits.
                     if path.read_bytes().count(b'"held":') <= done[path]:
                         continue
@@ -109,7 +109,7 @@ class Curating:
             self.done.add(number)
             told |= {"result": number, "kind": kind}
         book = book_for(session, counter, self.settings)
-        replay = Replay(book, cached_by(book))
+        replay = Replay(book, cache_rules_by_call(book))
         now = next_in(replay, book, counter, self.settings, MAIN, overlay.applied, time.time(), head=head, model=model)
         if now is not None:
             told |= {"read": now.coming.read, "input": now.coming.input}

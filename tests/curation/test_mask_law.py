@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_context import OWN
 from ctxtui.services.editing.exporting import exported, own_form
@@ -37,12 +37,12 @@ def outputs(session: Session, level: Level, name: str = "x") -> dict[str, str]:
     """What the commands would write at `level` of `session`, which was read from the file `name`."""
     copy = scrubbed(session, "copy", Masker(mask_rules(), level))
     thread = next(iter(copy.order), "main")
-    made = {"copy": exported(copy, OWN, choose(copy, thread, 0)).data.decode()}
-    chosen = choose(copy, thread, 0)
+    made = {"copy": exported(copy, OWN, choose_call(copy, thread, 0)).data.decode()}
+    chosen = choose_call(copy, thread, 0)
     made["export"] = exported(copy, own_form(chosen), chosen).data.decode()
-    told = account(session, COUNTER, Settings())
+    told = make_account(session, COUNTER, Settings())
     masker = Masker(mask_rules(), level)
-    made["page"] = share_page(shared(told.book, choose(session, thread, 0), masker, name, name))
+    made["page"] = share_page(shared(told.book, choose_call(session, thread, 0), masker, name, name))
     one = reported(Loaded(session, name), COUNTER, Settings(), Masker(mask_rules(), level))
     made["report"] = report_page(
         ReportPage(title=one.title, sessions=(one,), rest=0, level=level, masked=(), failed=())

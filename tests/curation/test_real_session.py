@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import count as numbers
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, SUMMARIZE
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.legality.request_check import outgoing
+from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.record_summary import summary
 from ctxtui.offline.anthropic import validate
 from ctxtui.services.config.settings import Settings
@@ -30,7 +30,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     loaded, counter = load(path), Counter()
     book = book_for(loaded.session, counter, Settings())
     count_all(book, counter)
-    chosen = choose(loaded.session, "", 205)
+    chosen = choose_call(loaded.session, "", 205)
     plain = curated(book, counter, chosen, prices=prices_for(Settings()))
     context = plain.context
     assert plain.tag.before > 100_000
@@ -50,7 +50,7 @@ def test_a_real_session_is_curated_by_hand() -> None:
     assert found.tag.freed > 5_000 and found.tag.moments[-1].once is not None and found.tag.moments[-1].once < 0
     assert pinned not in found.applied.changes and not found.applied.refused
     overlay.apply()
-    body = outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
+    body = encode_outgoing(found.applied, None, dialect="anthropic", model="claude-opus-4-5")
     assert validate.refusals(canonical.loads(body.body)) == [] and body.violations == []
     resumed = to_resume(found, path, "claude-code")
     assert claude_code_faults(resumed.data, path.read_bytes(), resumed.id) == []

@@ -293,10 +293,12 @@ def warm() -> None:
     from ctxtui.core import block
     from ctxtui.services.config.package_data import model_table
     from ctxtui.services.counting.counting import Counter
-    from ctxtui.services.counting.pricing import price_here, prices_for
+    from ctxtui.services.counting.pricing import local_pricer, prices_for
 
     Counter()(model_table().card(MODEL))(block.text("a few words to count"))
-    price_here(prices_for(load([], env={}).settings))([Call("", "", provider="anthropic", model=MODEL, usage=Usage(1))])
+    local_pricer(prices_for(load([], env={}).settings))(
+        [Call("", "", provider="anthropic", model=MODEL, usage=Usage(1))]
+    )
 
 
 def main() -> int:

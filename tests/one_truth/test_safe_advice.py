@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
@@ -20,9 +20,9 @@ from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
-from ctxtui.curation.policies.safe_edits import unquoted
+from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import Searched, searched
 from ctxtui.services.library.findings import findings_of
@@ -80,7 +80,7 @@ def lost(after: Applied) -> dict[str, tuple[int, int]]:
 
 def offers(session: Session) -> tuple[Searched, Findings]:
     counter, settings = Counter(), Settings()
-    made, chosen = account(session, counter, settings), choose(session)
+    made, chosen = make_account(session, counter, settings), choose_call(session)
     return (
         searched(made.book, counter, chosen, made.table, settings.usable_share),
         findings_of(made, counter, chosen, settings),
@@ -89,7 +89,7 @@ def offers(session: Session) -> tuple[Searched, Findings]:
 
 def unsafe(session: Session) -> list[tuple[Any, ...]]:
     """Offers that lose what is quoted later, or take most of the conversation."""
-    if not choose(session).number:
+    if not choose_call(session).number:
         return []
     found, told = offers(session)
     every = [(one.names, one.edits) for one in found.ahead(20)]
@@ -137,7 +137,7 @@ def test_edits_stay_of_which_nothing_is_quoted_and_what_goes_along_counts() -> N
     calls = [p for p, item in enumerate(context.items) if item.block.kind == "tool_use"]
     drops = [make(DROP, context.targets([call])) for call in calls]
     # Only the calls are dropped: their results go along.
-    assert unquoted(found.base.situation, drops) == [drops[1], *drops[3:]]
+    assert without_quoted(found.base.situation, drops) == [drops[1], *drops[3:]]
 
 
 def test_a_finding_that_proposes_nothing_says_why() -> None:

@@ -11,7 +11,7 @@ from ctxtui.analysis.lab.variant import Variant
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.lab.experiment import bench_of, session_in_lab
 from ctxtui.services.library.preflight import placings
@@ -29,7 +29,7 @@ def unlike(session: Session) -> list[str]:
     lab = session_in_lab(bench_of(session, counter, settings), TRIED, "it")
     found: list[str] = []
     if lab.rows:
-        bill = account(session, counter, settings).statement().bill
+        bill = make_account(session, counter, settings).statement().bill
         row, calls = lab.rows[0], simulated_calls(session)
         reports = [call.usage for call in calls if call.usage is not None]
         if row.usd is not None and row.usd != pytest.approx(bill.usd or 0.0, abs=1e-9):

@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
@@ -145,7 +145,7 @@ class EditedChat:
         items = DIALECTS[self._dialect].decode_request(body, None).items
         return [item.block for item in items if item.block.kind != HEADER]
 
-    async def foretold(self) -> Coming | None:
+    async def foretold(self) -> NextCallForecast | None:
         """The next call; None where the last one told of no cache."""
         scene, panels = self.screen.panels.scene, self.screen.panels
         assert scene is not None and scene.call.usage is not None
@@ -199,7 +199,7 @@ async def test_every_block_can_be_edited_after_edits_were_sent(tmp_path: Path) -
         chat.go(chat.rows(CALL)[0])
         await pilot.press("d", "a")
         await chat.say("thank you")
-        assert screen.panels.scene is not None and screen.panels.scene.call.edited
+        assert screen.panels.scene is not None and screen.panels.scene.call.is_edited
         nodes = [chat.data.entry(row) for row in range(chat.data.count) if chat.data.entry(row) > 0]
         for node in nodes:
             chat.go(node)

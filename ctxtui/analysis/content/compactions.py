@@ -1,8 +1,10 @@
-"""What compactions did to a context: what the summary kept, what it lost, what of that came back and what it cost.
+"""Effects of compactions on a context: facts kept by the summary, facts lost, and the cost of recovering them.
 
-What is looked for are *facts* of the context before: files that were read or changed, literals (paths, ids, numbers,
-error lines, as `curation.price.dependence` finds them) and decisions: what a person said is to be done, and sentences
-in which the model says what it chose or found.
+*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines,
+as in
+`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a
+choice
+or a finding.
 """
 
 from __future__ import annotations
@@ -19,30 +21,30 @@ from ctxtui.analysis.figures import CallFigures, figures
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_in, answer_path
+from ctxtui.core.call import COMPACTED, Call, EpochStart, answer_nodes_in, answer_path
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import READ, Touch, touches
+from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.core.tree import Node, Tree
 from ctxtui.curation.price.dependence import literals_of
 from ctxtui.curation.record_summary import CHOSE
 
 FILE, LITERAL, DECISION = "file", "literal", "decision"
 KINDS: Final = (FILE, LITERAL, DECISION)
-"""What facts are, in the order in which they are told."""
+"""Kinds of facts, in the order in which they are shown."""
 READ_AGAIN, SAID_AGAIN, USED_AGAIN, CAME_AGAIN = "read again", "said again", "used again", "in a result again"
-"""How a fact comes back: its file is read, a person says it, the model gives it to a tool or says it, a result has
-it."""
+"""Ways in which a fact comes back: its file is read, a person repeats it, the model passes it to a tool or repeats it,
+a result has it."""
 
 MOST: Final = 200
-"""Literals that are listed for a compaction; how many there were is counted."""
+"""Maximum number of literals listed for a compaction; all are counted."""
 _SAME: Final = 0.6
-"""The share of a sentence's telling words from which on another text says it, too."""
+"""Share of a sentence's significant words that another text must have to say the same."""
 _PROSE: Final = 0.94
-"""The share of a sentence's characters that are letters and plain punctuation, at least."""
+"""Minimum share of letters and plain punctuation in a sentence."""
 _LEAST_WORDS: Final = 4
-"""Telling words of a sentence, at least."""
+"""Minimum number of significant words in a sentence."""
 _PASTED: Final = 4000
-"""Characters of a message in which a person's own words are looked for; what follows was pasted."""
+"""Characters of a message that are searched for a person's own words; the rest is considered pasted."""
 
 _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"]
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
@@ -57,8 +59,11 @@ _COMMON: Final = frozenset(
 
 
 class Again(Struct, frozen=True):
-    """A fact came back: `how`, in call `call` (from 1), with the block of `node`. Where a file was read again for it,
-    that block and its call have `tokens` and have cost `usd` since (None: not known)."""
+    """Recovery of a fact: `how`, in call `call` (from 1), with the block of `node`.
+
+    If a file was read again for it, that block and its call have `tokens` and have cost `usd` since (None:
+    unknown).
+    """
 
     how: str
     call: int
@@ -68,8 +73,11 @@ class Again(Struct, frozen=True):
 
 
 class Fact(Struct, frozen=True, kw_only=True):
-    """Something of the context before a compaction: it stood in `times` blocks, last in that of `node`. `kept` says
-    that the summary, or a block that was kept, has it; `again` how it came back before the next compaction."""
+    """A fact in the context before a compaction, in `times` blocks, last in that of `node`.
+
+    `kept` says that the summary, or a block that was kept, has it; `again` lists its recoveries before the next
+    compaction.
+    """
 
     kind: str
     text: str
@@ -80,11 +88,14 @@ class Fact(Struct, frozen=True, kw_only=True):
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
-    """A compaction before call `number` (from 1) of `thread`: `kind` as `EpochStart` says, `trigger` ``auto``,
-    ``manual`` or "". `before` and `after` are the figures of the calls around it, `summary` the new blocks that stand
-    for the history (nodes), with their `summary_tokens`, `kept` the blocks that stayed word for word, `replaced` those
-    that went. `sealed`: the summary is encrypted, so that nobody but the provider knows what it says. `literals` is how
-    many different ones there were, and how many of them were kept: `facts` lists the first `MOST` that were lost."""
+    """A compaction before call `number` (from 1) of `thread`.
+
+    `kind` is from `EpochStart`, `trigger` is ``auto``, ``manual`` or "". `before` and `after` are the figures of
+    the calls around it, `summary` the new blocks that replace the history (nodes), with their `summary_tokens`,
+    `kept` the blocks that stayed verbatim, `replaced` counts the removed ones. `sealed`: the summary is
+    encrypted, so that only the provider can read it. `literals` counts the different ones, and those kept:
+    `facts` lists the first `MOST` that were lost.
+    """
 
     thread: str
     number: int
@@ -103,48 +114,48 @@ class Compaction(Struct, frozen=True, kw_only=True):
     literals: tuple[int, int]
 
     def of(self, kind: str) -> list[Fact]:
-        """The facts of a kind."""
+        """Facts of a kind."""
         return [one for one in self.facts if one.kind == kind]
 
     def lost(self, kind: str) -> int:
-        """How many facts of a kind were lost."""
+        """Number of lost facts of a kind."""
         if kind == LITERAL:
             return self.literals[0] - self.literals[1]
         return sum(not one.kept for one in self.of(kind))
 
     def total(self, kind: str) -> int:
-        """How many facts of a kind there were."""
+        """Number of facts of a kind."""
         return self.literals[0] if kind == LITERAL else len(self.of(kind))
 
     @property
     def brought_back(self) -> list[Again]:
-        """What was brought back for the sake of a fact, each block once."""
+        """Recoveries with blocks that were read again, each block once."""
         found = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
         return sorted(found.values(), key=lambda again: (again.call, again.node))
 
     @property
     def again_tokens(self) -> int:
-        """Tokens of what was brought back."""
+        """Tokens of the blocks that were read again."""
         return sum(again.tokens for again in self.brought_back)
 
     @property
     def again_usd(self) -> float | None:
-        """What was brought back has cost so many USD since; None where no price is known."""
+        """USD spent so far on the blocks that were read again; None if no price is known."""
         known = [again.usd for again in self.brought_back if again.usd is not None]
         return sum(known) if known or not self.brought_back else None
 
 
 Usd = Callable[[int, int], float | None]
-"""What a block has cost since it entered, in USD, by its node and its tokens; None where that is not known."""
+"""Gives the cost of a block since it was added, in USD, by its node and tokens; None if unknown."""
 
 
 def is_compaction(before: Call, call: Call) -> bool:
-    """Whether a client put a summary in the place of its history between two calls."""
+    """Whether a client replaced its history by a summary between two calls."""
     return call.epoch.number != before.epoch.number and call.epoch.start == EpochStart.COMPACTION
 
 
 def compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
-    """The compactions of `thread`, in order; everything in `book` must be counted."""
+    """Compactions of `thread`, in order; everything in `book` must be counted."""
     calls = book.session.thread_calls(thread)
     places = [n for n in range(1, len(calls)) if is_compaction(calls[n - 1], calls[n])]
     ends = pairwise([*places, len(calls)]) if places else ()
@@ -152,12 +163,12 @@ def compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 
 def compactions_of(book: Book, costs: ThreadCosts) -> list[Compaction]:
-    """The compactions of a thread, with what it has cost to its end."""
+    """Compactions of a thread, with costs up to its end."""
     return compactions(book, costs.thread, lambda node, tokens: costs.ledger.block(node, tokens, len(costs.calls)))
 
 
 class _Found:
-    """What there is to find of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
+    """Analysis of the compaction before `calls[at]`, up to the next one before `calls[end]`."""
 
     def __init__(self, book: Book, calls: Sequence[Call], at: int, end: int, usd: Usd) -> None:
         self._book, self._calls, self._at, self._end, self._usd = book, calls, at, end, usd
@@ -170,13 +181,13 @@ class _Found:
         fresh = [node for node in now if self._tree[node].block.digest not in digests]
         self._kept = [node for node in now if self._tree[node].block.digest in digests]
         told = [n for n, node in enumerate(fresh) if self._tree[node].category in _BASE]
-        # What follows the summary came after the compaction: a person's next words, as a rule.
+        # Blocks after the summary were added after the compaction, usually a person's next message.
         self._base = fresh[: told[-1] + 1] if told else fresh
         self._later = [(at + 1, node) for node in fresh[len(self._base) :]]
         self._later += self._after()
 
     def compaction(self, thread: str) -> Compaction:
-        """All of it."""
+        """Build the complete result."""
         call, before = self._calls[self._at], self._calls[self._at - 1]
         held = [*self._base, *self._kept]
         text = "\n".join(self._said(node) for node in held)
@@ -210,12 +221,12 @@ class _Found:
         return [node for node in path if self._tree[node].block.kind != HEADER]
 
     def _after(self) -> Iterator[tuple[int, int]]:
-        """(number of the call that brought it, node) of every block that came after, up to the next compaction."""
+        """Yield (number of the call that added it, node) for every later block, up to the next compaction."""
         tree, before, seen = self._tree, self._calls[self._at], set[int]()
         for index in range(self._at, self._end):
             call = self._calls[index]
-            # The answer of the call before came with that.
-            seen.update(answer_in(tree, before, call.sent_head))
+            # The previous call's answer was added with that call.
+            seen.update(answer_nodes_in(tree, before, call.sent_head))
             for node in tree.path(call.sent_head, tree.common(before.sent_head, call.sent_head)):
                 if node not in seen and tree[node].block.kind != HEADER:
                     seen.add(node)
@@ -226,7 +237,7 @@ class _Found:
             before = call
 
     def _own(self, node: int) -> int:
-        return self._book.own(self._model, node)
+        return self._book.block_tokens(self._model, node)
 
     def _said(self, node: int) -> str:
         got = read(self._tree[node].block)
@@ -241,7 +252,7 @@ class _Found:
         found: dict[str, list[int]] = {}
         for node in self._old:
             if self._tree[node].category == _CALL:
-                for touch in touches(read(self._tree[node].block), self._cwd):
+                for touch in find_touches(read(self._tree[node].block), self._cwd):
                     found.setdefault(touch.path, []).append(node)
         back = self._read_again(found)
         names = [path.rpartition("/")[2] for path in found]
@@ -258,8 +269,10 @@ class _Found:
         ]
 
     def _read_again(self, known: Container[str]) -> dict[str, list[Again]]:
-        """The readings of `known` files that brought lines which no reading since the compaction had brought; a file
-        that was changed since is read for another reason."""
+        """Reads of `known` files that gave lines not read since the compaction.
+
+        A file that was changed since is read for another reason.
+        """
         back: dict[str, list[Again]] = {}
         had: dict[str, list[Touch]] = {}
         answers = self._answers()
@@ -267,7 +280,7 @@ class _Found:
             if self._tree[node].category != _CALL:
                 continue
             got = read(self._tree[node].block)
-            for touch in touches(got, self._cwd):
+            for touch in find_touches(got, self._cwd):
                 before = had.setdefault(touch.path, [])
                 new = touch.kind == READ and not any(one.kind != READ or one.covers(touch) for one in before)
                 before.append(touch)
@@ -277,12 +290,12 @@ class _Found:
         return back
 
     def _answers(self) -> dict[str, int]:
-        """The results that came after, by the id of their call."""
+        """Later results, by the id of their call."""
         found = {}
         for _, node in self._later:
             here = self._tree[node]
             if here.category == _RESULT:
-                found[read(here.block).call_id or self._book.names.answered(here)] = node
+                found[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
         return found
 
     def _brought(self, number: int, node: int, answer: int | None) -> Again:
@@ -335,7 +348,7 @@ class _Found:
         for number, node in self._later:
             for literal in self._literals(node) & gone.keys() - back.keys():
                 back[literal] = Again(self._how(self._tree[node]), number, node)
-        # What the model or a person had to say again counts for more than what a result happened to have.
+        # Literals that the model or a person had to repeat rank above those that only occur in a result.
         rank = {SAID_AGAIN: 0, USED_AGAIN: 1, CAME_AGAIN: 2}
         order = sorted(
             gone, key=lambda one: (rank[back[one].how] if one in back else 3, -len(gone[one]), gone[one][0], one)
@@ -362,7 +375,7 @@ def _asks(node: Node) -> bool:
 
 
 def _named(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name, as a word of its own."""
+    """Whether a text has a file's bare name as a separate word."""
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -372,7 +385,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _prose(sentence: str) -> bool:
-    """Whether a line is somebody's words: not a log's, a path's or a program's."""
+    """Whether a line is a person's sentence, not from a log, path or program."""
     plain = sum(char.isalpha() or char in " ,'-." for char in sentence)
     return sentence[:1].isalpha() and " " in sentence and plain >= _PROSE * len(sentence)
 
@@ -386,14 +399,15 @@ def _says(held: frozenset[str], words: frozenset[str]) -> bool:
 
 
 _FILES, _DECISIONS, _LITERALS = 40, 30, 40
-"""How many of each are added at most."""
+"""Maximum number of each that is added."""
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
 def better_summary(tree: Tree, one: Compaction, otherwise: str) -> str:
-    """The words of the compaction's summary with the files and decisions that it lost and the literals that somebody
-    had to say again. `otherwise` is said where the client's is
-    encrypted."""
+    """Text of the compaction's summary plus the lost files and decisions, and the literals that had to be repeated.
+
+    `otherwise` replaces an encrypted summary.
+    """
     said = "\n\n".join(text for node in one.summary if (text := read(tree[node].block).text.strip()))
     parts = [said or otherwise]
     files, decisions, literals = _lost(one, FILE), _lost(one, DECISION), _lost(one, LITERAL)
@@ -409,7 +423,7 @@ def better_summary(tree: Tree, one: Compaction, otherwise: str) -> str:
 
 
 def _lost(one: Compaction, kind: str) -> list[Fact]:
-    """What was lost of a kind, what came back first."""
+    """Lost facts of a kind, those that came back first."""
     return _first_again(fact for fact in one.of(kind) if not fact.kept)
 
 

@@ -1,8 +1,8 @@
-"""Dead weight: results of tools that were carried from call to call and that the model never quoted.
+"""Dead weight: tool results that were carried from call to call and that the model never quoted.
 
-A result is quoted where something that the model wrote later says a literal of it (a path, an id, a number, an error
-line) that nobody had said before. What has no such literal is not judged. That nobody quotes it does not prove that it
-was of no use.
+A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error
+line) that occurred nowhere before. A result without such a literal is not judged. A result that is never quoted
+may still have been useful.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from ctxtui.core.tree import Tree
 from ctxtui.curation.price.dependence import literals_of
 
 LEAST: Final = 200
-"""Tokens below which a result is not worth a word."""
+"""Minimum tokens of a result to be considered."""
 AGE: Final = 3
-"""Calls that could have quoted it, at least, before a result counts as dead."""
+"""Minimum number of calls that could have quoted a result before it counts as dead."""
 _RESULTS: Final = frozenset({INDEX["tool_result"], INDEX["image"], INDEX["document"]})
 _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool_call"], INDEX["summary"]})
 
 
 class DeadResult(NamedTuple):
-    """A result that nothing quoted: its first `node`, its `tokens`, the call (from 1) it `entered` with, in how many
-    `calls` it stood."""
+    """A result that was never quoted: its first `node`, its `tokens`, the call (from 1) that added it, and its
+    number of calls.
+    """
 
     node: int
     tokens: int
@@ -43,8 +44,11 @@ class DeadResult(NamedTuple):
 
 
 class DeadWeight(Struct, frozen=True):
-    """The `dead` results of a thread, the one that was carried most first; of `judged` results with `tokens` carried
-    in all (tokens x calls); `unjudged` have nothing that could be quoted, or came too late."""
+    """Dead results of a thread, the largest carry first.
+
+    `judged` results carried `tokens` in all (tokens x calls); `unjudged` have nothing that could be quoted, or
+    came too late.
+    """
 
     dead: tuple[DeadResult, ...] = ()
     judged: int = 0
@@ -53,12 +57,12 @@ class DeadWeight(Struct, frozen=True):
 
     @property
     def carry(self) -> int:
-        """Tokens x calls of all that is dead."""
+        """Tokens x calls of all dead results."""
         return sum(one.carry for one in self.dead)
 
 
 def dead_weight(tree: Tree, calls: Sequence[Call], stays: Stays, own: Callable[[int], int]) -> DeadWeight:
-    """The dead results of a thread's `calls`, which `stays` has taken in; `own` gives a node's tokens."""
+    """Find the dead results of a thread's `calls`, which `stays` has processed; `own` gives a node's tokens."""
     found = _quoted(tree, calls, stays)
     dead, judged, unjudged, carried = [], 0, 0, 0
     for node in stays.every():
@@ -76,8 +80,10 @@ def dead_weight(tree: Tree, calls: Sequence[Call], stays: Stays, own: Callable[[
 
 
 class _Quotes:
-    """Takes in what stood in a thread's contexts and answers, in order, and finds what is `quoted`; `holds` says of
-    each result whether it has anything that could be."""
+    """Processes a thread's contexts and answers in order, and finds the results `quoted` later.
+
+    `holds` says for each result whether it has anything quotable.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.quoted: set[int] = set()
@@ -88,7 +94,7 @@ class _Quotes:
         self._known: dict[str, frozenset[str]] = {}
 
     def enter(self, nodes: Iterable[int]) -> None:
-        """Take in blocks."""
+        """Process blocks."""
         for node in nodes:
             here = self._tree[node]
             if here.block.kind == HEADER:

@@ -1,5 +1,7 @@
-"""Content that stands elsewhere too: the same text twice, nearly the same, a file that was read again or changed; and
-which tool results are stale for that, or as they answer a call of an earlier turn."""
+"""Duplicate content: equal or similar text, and files that were read again or changed later.
+
+Also finds stale tool results: those, and results for calls of an earlier turn.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +19,31 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import CHANGE, READ, Touch, touches
+from ctxtui.core.file_accesses import CHANGE, READ, Touch, find_touches
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.turns import Turns
 
 LEAST: Final = 200
-"""Characters from which a text is worth comparing."""
+"""Minimum characters of a text to be compared."""
 _ALL: Final = 64
-"""Lines up to which every line is kept; of longer texts one in `_SAMPLED`."""
+"""Up to this many lines every line is kept; of longer texts one in `_SAMPLED`."""
 _SAMPLED: Final = 4
 _SHORTEST: Final = 12
-"""Characters from which a line tells anything."""
+"""Minimum characters of a significant line."""
 STEP: Final = 1 << 16
-"""Characters that are looked through at once: a regular expression holds up every other thread until it is done."""
+"""Characters searched at once: a regular expression blocks all other threads until it is done."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
 _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 
 
 class Sketch(NamedTuple):
-    """The hashes of a text's lines: all, or where `sampled` those that are divisible by `_SAMPLED`."""
+    """Hashes of a text's lines: all, or if `sampled` those divisible by `_SAMPLED`."""
 
     hashes: frozenset[int]
     sampled: bool
 
     def common(self, other: Sketch) -> tuple[int, int, int]:
-        """How many hashes both have, and how many each has, of those that both could have."""
+        """Count the common hashes, and those of each side, among those that both could have."""
         mine, theirs = self.hashes, other.hashes
         if self.sampled != other.sampled:
             if self.sampled:
@@ -52,8 +54,10 @@ class Sketch(NamedTuple):
 
 
 def plain_lines(text: str) -> list[str]:
-    """The telling lines of `text`, without the line numbers that clients put in front, blanks at their ends left out.
-    A text of few long lines is cut after punctuation."""
+    """Significant lines of `text`, without line numbers added by clients and surrounding blanks.
+
+    A text of few long lines is split after punctuation.
+    """
     lines = [line for line in map(str.strip, _unnumbered(text).splitlines()) if len(line) >= _SHORTEST]
     if len(lines) < 4 < len(text) // 100:
         pieces = (piece for line in lines for piece in _cut(line))
@@ -62,7 +66,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def _unnumbered(text: str) -> str:
-    """`text` less the numbers that its lines begin with."""
+    """Remove line numbers from `text`."""
     if "\t" not in text and "→" not in text:
         return text
     if len(text) <= STEP:
@@ -72,7 +76,7 @@ def _unnumbered(text: str) -> str:
 
 
 def _cut(line: str) -> Iterator[str]:
-    """The pieces of `line` between its ends of sentences, `STEP` characters at a time; empty ones among them."""
+    """Yield the pieces of `line` between ends of sentences, `STEP` characters at a time; some are empty."""
     at = 0
     for begin in range(0, len(line), STEP):
         for found in _ENDS.finditer(line, begin, begin + STEP):
@@ -82,7 +86,7 @@ def _cut(line: str) -> Iterator[str]:
 
 
 def sketch(text: str) -> Sketch | None:
-    """The sketch of `text`; None where it is too short to tell."""
+    """Sketch of `text`; None if it is too short."""
     if len(text) < LEAST:
         return None
     hashes = {zlib.crc32(line.encode("utf-8", "replace")) for line in plain_lines(text)}
@@ -104,24 +108,27 @@ def _share(lines: Sequence[str], there: set[str]) -> float:
 
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
-"""Why a block could go: its text stands before it, or nearly so; its file was read again later, or changed later; its
-file holds the text now."""
+"""Reasons to remove a block: equal text before it, or similar; its file was read again later, or changed later; its
+text is still in its file."""
 EARLIER: Final = "earlier turn"
-"""Why a tool's result is stale that stands nowhere else: it answers a call of an earlier turn."""
+"""Reason for a stale result without duplicates: it answers a call of an earlier turn."""
 _STALE: Final = {EDITED: "changed since", REREAD: "read again", IDENTICAL: "twice", NEAR: "nearly twice"}
 
 NEARLY: Final = 0.85
-"""The share of a block's lines that must stand in another one."""
+"""Minimum share of a block's lines that must be in the other one."""
 _POPULAR: Final = 8
-"""Blocks that are remembered for one line."""
+"""Maximum number of blocks stored for one line."""
 _ASKED: Final = 48
-"""Lines of a block by which others like it are looked for."""
+"""Number of lines of a block used to look up similar blocks."""
 _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
 
 
 class Repeat(Struct, frozen=True):
-    """The block `node` could go: `kind` says why, `other` is the node that stands for it (`ROOT`: a file), `share` the
-    part of its lines found there, `path` the file that it is about, where it is about one."""
+    """The block `node` could be removed, for the reason `kind`.
+
+    `other` is the node that replaces it (`ROOT`: a file), `share` the part of its lines found there, `path` the
+    file concerned, if any.
+    """
 
     node: int
     kind: str
@@ -131,10 +138,11 @@ class Repeat(Struct, frozen=True):
 
 
 class DuplicateFinder:
-    """Finds repeats along a path, block by block; `cwd` is the session's directory, `names` pairs results with calls.
+    """Finds duplicates along a path, block by block; `cwd` is the session's directory, `names` pairs results with
+    calls.
 
-    `found` holds them by node. A block that stands for another one is never marked itself: what all of them come to in
-    tokens can go, and no text that still holds goes with it.
+    `found` holds them by node. A block that replaces another one is never marked itself, so that all marked
+    blocks can be removed together without losing text that is still valid.
     """
 
     def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:
@@ -155,8 +163,10 @@ class DuplicateFinder:
         self._calls: dict[str, tuple[Touch, ...]] = {}
 
     def show(self, head: int, limit: int | None = None) -> bool:
-        """Look through the path to `head`, up to `limit` further blocks of it; whether all of it is done. A path that
-        does not go on from the last one is looked through from its beginning; what was found before stays."""
+        """Search the path to `head`, up to `limit` further blocks; returns whether all of it is done.
+
+        A path that does not continue the last one is searched from the start; earlier finds stay.
+        """
         tree = self._tree
         if tree.common(self._head, head) != self._head:
             self._forget()
@@ -169,11 +179,11 @@ class DuplicateFinder:
 
     @property
     def head(self) -> int:
-        """The context up to which the last path was looked through."""
+        """End of the last path that was searched."""
         return self._head
 
     def files(self) -> Iterator[tuple[int, Touch]]:
-        """What was read of files on the last path and not marked: the nodes of the results, with the files."""
+        """Yield unmarked reads of files on the last path: nodes of results with their files."""
         for reads in self._reads.values():
             yield from ((node, touch) for node, touch in reads if node not in self.found)
 
@@ -184,7 +194,7 @@ class DuplicateFinder:
         if node.category == _CALL:
             self._called(got)
         if node.category == _RESULT:
-            touched = self._calls.get(got.call_id or self._names.answered(node), ())
+            touched = self._calls.get(got.call_id or self._names.answered_call_id(node), ())
             if not got.is_error:
                 for touch in touched:
                     self._touch(node.id, touch)
@@ -193,12 +203,12 @@ class DuplicateFinder:
             self._compare(node, text)
 
     def _called(self, got: BlockContent) -> None:
-        found = tuple(touches(got, self._cwd))
+        found = tuple(find_touches(got, self._cwd))
         if found:
             self._calls[got.call_id] = found
 
     def _touch(self, node: int, touch: Touch) -> None:
-        """A file was read or changed: what was read of it before is outdated."""
+        """Mark earlier reads of a file as outdated after it was read or changed."""
         before = self._reads.setdefault(touch.path, [])
         for earlier, what in before:
             if earlier not in self.found and (touch.kind == CHANGE or touch.covers(what)):
@@ -212,14 +222,13 @@ class DuplicateFinder:
     def _mark(self, repeat: Repeat) -> None:
         if repeat.node in self.found:
             return
-        # What this block stood for must stay: no text that still holds may go with it.
+        # The blocks that this one replaced must stay, so that no valid text is lost.
         for node in self._stood_for.pop(repeat.node, ()):
             del self.found[node]
         self.found[repeat.node] = repeat
         self._stood_for.setdefault(repeat.other, []).append(repeat.node)
 
     def _stands(self, node: int) -> bool:
-        """Whether a block is one that stays."""
         return node not in self.found
 
     def _compare(self, node: Node, text: str) -> None:
@@ -243,17 +252,17 @@ class DuplicateFinder:
                 self._also.setdefault(line, []).append(node.id)
                 del self._also[line][:-_POPULAR]
             else:
-                # A number, not a list: most lines stand once, and every list costs the collector a look.
+                # A number, not a list: most lines occur once, and lists cost time in garbage collection.
                 self._by_line[line] = node.id
 
     def _having(self, line: int) -> Iterator[int]:
-        """The blocks with that line: the first, and the last few."""
+        """Yield the blocks with a line: the first, and the last few."""
         if line in self._by_line:
             yield self._by_line[line]
             yield from self._also.get(line, ())
 
     def _near(self, node: int, text: str, made: Sketch, other: int) -> bool:
-        """Mark the one of two blocks that the other contains, if there is one."""
+        """Mark the one of two blocks that the other contains; returns whether there is one."""
         block = self._tree[other].block
         theirs = self._sketches[block.digest]
         assert theirs is not None
@@ -276,7 +285,7 @@ def _said(node: Node, got: BlockContent) -> str:
 
 
 def standing(found: Mapping[int, Repeat], tree: Tree, head: int) -> list[Repeat]:
-    """Those of `found` that hold for the context `head`: both blocks stand in it. In prompt order."""
+    """Filter `found` to pairs that are both in the context `head`, in prompt order."""
     path = set(tree.path(head))
     return sorted(
         (one for one in list(found.values()) if one.node in path and (one.other == ROOT or one.other in path)),
@@ -285,14 +294,17 @@ def standing(found: Mapping[int, Repeat], tree: Tree, head: int) -> list[Repeat]
 
 
 def stale(tree: Tree, head: int, turns: Turns, repeats: Iterable[Repeat]) -> dict[int, str]:
-    """The stale tool results of the context `head`, each with why: its file was read again or changed since, its text
-    stands elsewhere too (`repeats` of this context), or it answers a call of an earlier turn."""
+    """Stale tool results of the context `head`, each with the reason.
+
+    Its file was read again or changed since, it has a duplicate (`repeats` of this context), or it answers a call
+    of an earlier turn.
+    """
     known = {one.node: _STALE[one.kind] for one in repeats if one.kind != WORKSPACE}
-    now = turns.of(head)
+    now = turns.number_of(head)
     found = {}
     for node in tree.path(head):
         if tree[node].category == _RESULT:
-            why = known.get(node) or (EARLIER if now and turns.of(node) < now else "")
+            why = known.get(node) or (EARLIER if now and turns.number_of(node) < now else "")
             if why:
                 found[node] = why
     return found

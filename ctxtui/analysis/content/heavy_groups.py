@@ -1,4 +1,4 @@
-"""What the large categories of a context are made of: the blocks of one file, one program or one tool as a group."""
+"""Groups the blocks of a context's large categories: by file, program or tool."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from msgspec import Struct
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import touches
+from ctxtui.core.file_accesses import find_touches
 from ctxtui.core.tree import Node, Tree
 
 FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"
-"""What a group is: readings of a file, a program's output, a tool's results, texts that a tool writes, a tool's
-calls."""
+"""Kinds of groups: reads of a file, a program's output, a tool's results, texts written by a tool, a tool's calls."""
 
 _OF_CALLS: Final = frozenset({BODIES, CALLS})
-"""The others are of results."""
+"""Groups of calls; the others are of results."""
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _NEWEST: Final = 64
-"""Blocks at the end of a context that are looked at first."""
+"""Number of blocks at the end of a context that are checked first."""
 _COMMANDS: Final = ("command", "cmd", "script")
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
@@ -31,8 +30,11 @@ _WRITING: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook",
 
 
 class HeavyGroup(Struct, frozen=True):
-    """Blocks of `category` (an index) that belong together: `name` is a file, a program or a tool, `what` says which
-    (`FILE` ...), `tokens` their sum, `count` how many they are, `node` the heaviest of them."""
+    """Blocks of `category` (an index) that belong together: `name` is a file, a program or a tool.
+
+    `what` is the kind of group (`FILE` ...), `tokens` their sum, `count` their number, `node` the heaviest of
+    them.
+    """
 
     category: int
     name: str
@@ -43,7 +45,7 @@ class HeavyGroup(Struct, frozen=True):
 
 
 class HeavyGroups:
-    """Groups calls and results of contexts in one session. One thread learns; any may ask."""
+    """Groups calls and results of contexts in one session. One thread learns; any may read."""
 
     def __init__(self, tree: Tree, cwd: str = "") -> None:
         self._tree = tree
@@ -51,25 +53,25 @@ class HeavyGroups:
         self._names: Names | None = None
         self._reached = 1
         self._of: dict[int, int] = {}
-        """By node the number of its group, where that is learnt."""
+        """Number of its group by node, if known."""
         self._keys: list[tuple[str, str]] = []
-        """By number the name of a group, and what it is (`FILE` ...)."""
+        """Name and kind (`FILE` ...) of a group, by number."""
         self._numbers: dict[tuple[str, str], int] = {}
         self._learnt = 0
 
     def learn_new(self) -> None:
-        """Learn all blocks of the session that came since this was done last."""
+        """Learn all blocks added to the session since the last time."""
         last = len(self._tree)
         self.learn(range(self._reached, last))
         self._reached = last
 
     @property
     def learnt(self) -> int:
-        """How many blocks are learnt."""
+        """Number of blocks learnt."""
         return self._learnt
 
     def learn(self, path: Iterable[int]) -> None:
-        """Find out to which group each block of a `path` belongs."""
+        """Assign each block of a `path` to its group."""
         for node in path:
             here = self._tree[node]
             if here.category not in (_CALL, _RESULT) or node in self._of:
@@ -77,16 +79,18 @@ class HeavyGroups:
             key = self._named(here)
             number = self._numbers.get(key)
             if number is None:
-                # Whoever asks finds a number only when its group is there.
+                # Readers may see the number only after the group exists, so it is appended first thing.
                 number = self._numbers[key] = len(self._keys)
                 self._keys.append(key)
             self._of[node] = number
             self._learnt += 1
 
     def of(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
-        """The groups on a `path`, the heaviest first; None while a block of it is not learnt. `tokens` gives what the
-        model reads of a block."""
-        # The newest are learnt last: where they are not, the others need not be gone through.
+        """Groups on a `path`, the heaviest first; None while a block of it is not learnt.
+
+        `tokens` gives the tokens of a block that the model reads.
+        """
+        # The newest are learnt last, so they are checked first.
         if any(node not in self._of and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
             return None
         sums: dict[int, int] = {}
@@ -109,15 +113,15 @@ class HeavyGroups:
         return HeavyGroup(_CALL if what in _OF_CALLS else _RESULT, name, what, size, count, node)
 
     def _named(self, node: Node) -> tuple[str, str]:
-        """The name of a node's group, and what it is."""
+        """Name and kind of a node's group."""
         got = read(node.block)
         if node.category == _CALL:
             return (got.name, BODIES if _WRITING.search(got.name) else CALLS)
         names = self._names = self._names or Names(self._tree)
-        call = names.call(got.call_id or names.answered(node), node.id)
+        call = names.call(got.call_id or names.answered_call_id(node), node.id)
         if call is None:
             return (got.name or "tool", RESULTS)
-        touched = next(iter(touches(call, self._cwd)), None)
+        touched = next(iter(find_touches(call, self._cwd)), None)
         if touched is not None and touched.kind == "read":
             return (touched.path, FILE)
         program = _program(call)
@@ -125,7 +129,7 @@ class HeavyGroups:
 
 
 def _program(call: BlockContent) -> str:
-    """The program that a call runs; "" where it runs none."""
+    """Program that a call runs; "" if it runs none."""
     given = arguments_value(call) if call.arguments else {}
     if not isinstance(given, dict):
         return ""

@@ -1,4 +1,4 @@
-"""What a block says, apart from how a dialect spells it: the key by which blocks of two sessions are the same."""
+"""Content of a block independent of its dialect: the key by which blocks of two sessions are the same."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from ctxtui.core.tree import Node
 
 
 def neutral(node: Node) -> Hashable:
-    """The category of a block and what it says: text, a call's tool and input, a tool's name, description and schema.
-    Ids, signatures and the role's name are left out, so that two clients' records of one conversation agree."""
+    """Category and content of a block: text, a call's tool and input, or a tool's name, description and schema.
+
+    Ids, signatures and the role's name are left out, so that two clients' records of one conversation agree.
+    """
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
     if category == "tools":
@@ -34,8 +36,8 @@ def _definition(value: Json) -> str:
 
 
 def _sorted(value: Json) -> str:
-    """JSON text in which the order of keys does not matter."""
-    return canonical.text_of(_ordered(value))
+    """JSON text independent of the order of keys."""
+    return canonical.dump_text(_ordered(value))
 
 
 def _ordered(value: Json) -> Json:
@@ -45,7 +47,7 @@ def _ordered(value: Json) -> Json:
 
 
 def words_of(node: Node) -> str:
-    """The block as text, for a word diff: what it says, a call's input, a tool's definition, one item per line."""
+    """Text of a block for a word diff: its text, a call's input, or a tool's definition, one item per line."""
     value = node.block.value()
     category = CATEGORIES[node.category]
     if category == "tools":
@@ -58,12 +60,12 @@ def words_of(node: Node) -> str:
 
 
 def _lines(value: Json, name: str = "") -> list[str]:
-    """JSON as lines ``a.b: text``; long texts keep their own lines."""
+    """Render JSON as lines ``a.b: text``; long texts keep their own lines."""
     if isinstance(value, Mapping):
         return [line for key, item in value.items() for line in _lines(item, f"{name}.{key}" if name else str(key))]
     if isinstance(value, list):
         return [line for at, item in enumerate(value) for line in _lines(item, f"{name}[{at}]")]
-    text = value if isinstance(value, str) else canonical.text_of(value)
+    text = value if isinstance(value, str) else canonical.dump_text(value)
     if not name:
         return [text]
     return [f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"]

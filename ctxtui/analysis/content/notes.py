@@ -1,4 +1,4 @@
-"""Where notes stand in a session as it is read now."""
+"""Finds the positions of notes in a session as currently read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.core.tree import ROOT, Tree
 
 
 def target_of(tree: Tree, node: int) -> Target:
-    """What names the block of `node` whatever comes after it: its digest, and how many equals stand before it."""
+    """Stable name of the block of `node`: its digest, and the number of equal blocks before it."""
     digest, equals, at = tree[node].block.digest, 0, tree[node].parent
     while at != ROOT:
         here = tree[at]
@@ -23,8 +23,10 @@ def target_of(tree: Tree, node: int) -> Target:
 
 
 class PlacedNote(Struct, frozen=True):
-    """Where a note stands: call `call` (from 1) of `thread` is the first to have it; `node` is the block's, None for a
-    note on a call. None for both where the recording no longer holds it."""
+    """Position of a note: call `call` (from 1) of `thread` is the first to have it.
+
+    `node` is the block's, None for a note on a call. Both are None if the recording no longer holds it.
+    """
 
     note: Note
     thread: str = ""
@@ -33,13 +35,12 @@ class PlacedNote(Struct, frozen=True):
 
     @property
     def found(self) -> bool:
-        """Whether the recording holds what the note is about."""
+        """Whether the recording holds the subject of the note."""
         return bool(self.thread)
 
 
 class SessionNotes(Struct, frozen=True):
-    """The notes of a session: in the order of the calls, by node (every one at which the block stands so) and by the
-    call's id."""
+    """Notes of a session: in the order of the calls, by node (every one with the block), and by call id."""
 
     order: Sequence[PlacedNote] = ()
     nodes: dict[int, Note] = field(default_factory=dict)
@@ -51,7 +52,7 @@ class SessionNotes(Struct, frozen=True):
 
 
 def standing(session: Session, notes: Iterable[Note]) -> SessionNotes:
-    """Where `notes` stand in `session`. Reads the whole tree once: for a worker."""
+    """Locate `notes` in `session`. Reads the whole tree once: for a worker."""
     about_calls, about_blocks = {}, {}
     for note in notes:
         if note.target is not None:
@@ -88,7 +89,7 @@ def _nodes(tree: Tree, wanted: dict[Target, Note]) -> dict[int, Note]:
 
 
 def _first_calls(session: Session, wanted: set[int]) -> dict[int, tuple[str, int | None]]:
-    """(thread, number) of the first call that has each of the `wanted` nodes in its context or answer."""
+    """(thread, number) of the first call that has each of the nodes in its context or answer."""
     tree, found = session.tree, {}
     seen = {ROOT}
 

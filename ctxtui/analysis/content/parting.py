@@ -1,6 +1,7 @@
-"""Where what the model read of one request parts from what it read of another.
+"""Finds the first difference between the blocks that the model read of two requests.
 
-Read is not the same as sent: a provider takes out thinking of earlier turns, a report may show that blocks are gone.
+Read is not the same as sent: a provider removes thinking of earlier turns, a report may show that blocks are
+absent.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.figures import not_recorded
+from ctxtui.analysis.figures import not_recorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -17,8 +18,11 @@ from ctxtui.core.turns import is_read
 
 
 class Parting(NamedTuple):
-    """The tree nodes of the first blocks that differ (`ROOT` on a side that ends there), and the token of the second
-    request at which they do: what both begin with, system prompt and tools that are not recorded included."""
+    """Tree nodes of the first blocks that differ (`ROOT` on a side that ends there).
+
+    `token` is the token of the second request at which they differ: the length of the common prefix, including
+    unrecorded system prompt and tools.
+    """
 
     before: int
     now: int
@@ -26,7 +30,7 @@ class Parting(NamedTuple):
 
 
 def reads(book: Book, call: Call, node: int) -> bool:
-    """Whether the model reads the block of `node`, which is on the path of `call`, and any of it."""
+    """Whether the model reads any of the block of `node`, which is on the path of `call`."""
     if not is_read(book.session.tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking):
         return False
     gone = book.contexts.at(call.sent_head).get(node)
@@ -34,22 +38,24 @@ def reads(book: Book, call: Call, node: int) -> bool:
 
 
 def read_nodes(book: Book, call: Call, after: int = ROOT) -> list[int]:
-    """The nodes of the context of `call` whose blocks the model read, in prompt order, headers left out; only those
-    behind the node `after`."""
+    """Nodes of the context of `call` whose blocks the model read, in prompt order, without headers.
+
+    Only nodes after the node `after`.
+    """
     tree = book.session.tree
     nodes = tree.path(call.sent_head, after)
     return [node for node in nodes if tree[node].block.kind != HEADER and reads(book, call, node)]
 
 
 def parting(book: Book, running: RunningTotals, before: Call, call: Call) -> Parting:
-    """Where `call` parts from `before`; both must be counted in `running`, the running totals of the model of `call`.
+    """First difference between `before` and `call`; both must be counted in `running`, for the model of `call`.
 
-    What both sent is looked through only where one of them did not read all of it.
+    The shared path is compared only if one of them did not read all of it.
     """
     tree = book.session.tree
     common = tree.common(before.sent_head, call.sent_head)
     start = common
-    if running.read(before.sent_head, common) != running.read(call.sent_head, common):
+    if running.read_tokens(before.sent_head, common) != running.read_tokens(call.sent_head, common):
         start = ROOT
     old, new = read_nodes(book, before, start), read_nodes(book, call, start)
     same = 0
@@ -61,5 +67,5 @@ def parting(book: Book, running: RunningTotals, before: Call, call: Call) -> Par
     return Parting(
         old[same] if same < len(old) else ROOT,
         new[same] if same < len(new) else ROOT,
-        (not_recorded(book, call) or 0) + running.read(call.sent_head, last),
+        (not_recorded_tokens(book, call) or 0) + running.read_tokens(call.sent_head, last),
     )

@@ -1,4 +1,4 @@
-"""Searching a session: what the text of a block is, which blocks hold it, and where they stand."""
+"""Searches a session: the searchable text of blocks, the blocks with hits, and their positions."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from msgspec import Struct
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
 
 VERSION: Final = 1
-"""Raised when `words_of` gives other words: what was indexed before is then indexed anew."""
+"""To be increased when `words_of` changes: the index is then rebuilt."""
 
 Find = Callable[[str], Iterable[tuple[int, int]]]
-"""Gives the hits in a text, from left to right: (first character, character behind the last)."""
+"""Gives the hits in a text, from left to right: (first character, character after the last)."""
 MayHold = Callable[[bytes], bool]
 """Whether a block with this body may have a hit: cheaper than decoding it."""
 
@@ -28,15 +28,14 @@ _AROUND: Final = 60
 
 
 def words_of(block: Block) -> str:
-    """The text of `block` that is searched: what its reading says, a call's name and input by name. Neither images nor
-    ciphers; "" for a message's header."""
+    """Searchable text of `block`: its text, or a call's name and input. No images or ciphers; "" for a header."""
     if block.kind == HEADER:
         return ""
     return words_of_reading(read(block), block.kind)
 
 
 def words_of_reading(got: BlockContent, kind: str) -> str:
-    """As `words_of`, for a block of `kind` that is read already."""
+    """Like `words_of`, for a block of `kind` that is already parsed."""
     if kind == HEADER:
         return ""
     if not got.arguments:
@@ -46,15 +45,17 @@ def words_of_reading(got: BlockContent, kind: str) -> str:
 
 def _arguments(given: Json) -> Iterator[str]:
     if not isinstance(given, Mapping):
-        yield given if isinstance(given, str) else text_of(given)
+        yield given if isinstance(given, str) else dump_text(given)
         return
     for key, item in given.items():
-        yield f"{key}  {item if isinstance(item, str) else text_of(item)}"
+        yield f"{key}  {item if isinstance(item, str) else dump_text(item)}"
 
 
 class FirstPlace(Struct, frozen=True):
-    """Where a block first stands: call `call` (from 1) of `thread` is the first to have it in its context or answer,
-    None where no call has it yet; `turn` counts the user's turns, `category` is its name."""
+    """First position of a block: call `call` (from 1) of `thread` is the first to have it in its context or answer.
+
+    None if no call has it yet; `turn` counts the user's turns, `category` is its name.
+    """
 
     node: int
     thread: str
@@ -64,7 +65,7 @@ class FirstPlace(Struct, frozen=True):
 
 
 def places(session: Session) -> dict[str, FirstPlace]:
-    """The first place of every block by digest, in order of the calls."""
+    """First position of every block by digest, in order of the calls."""
     found: dict[str, FirstPlace] = {}
     seen = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}
@@ -95,13 +96,15 @@ def _place(
     for node in reversed(fresh):
         here = tree[node]
         if here.block.digest not in found:
-            place = FirstPlace(node, thread, call, turns.of(node), CATEGORIES[here.category])
+            place = FirstPlace(node, thread, call, turns.number_of(node), CATEGORIES[here.category])
             found[here.block.digest] = place
 
 
 class BlockHits(Struct, frozen=True):
-    """A block with hits: how many, where it first stands, and the words around its first hit, of which the characters
-    from `at` to `end` are the hit."""
+    """A block with hits: their number, its first position, and a snippet around the first hit.
+
+    The hit is the characters from `at` to `end` of the snippet.
+    """
 
     block: Block
     place: FirstPlace
@@ -114,7 +117,7 @@ class BlockHits(Struct, frozen=True):
 def search(
     session: Session, find: Find, may_hold: MayHold, wanted: Callable[[FirstPlace], bool]
 ) -> Iterator[BlockHits]:
-    """The blocks of `session` with hits at a place that is `wanted`, in order of their first calls."""
+    """Yield the blocks of `session` with hits whose position is `wanted`, in order of their first calls."""
     blocks = session.tree.blocks
     for digest, place in places(session).items():
         block = blocks[digest]
@@ -127,7 +130,7 @@ def search(
 
 
 def snippet(text: str, start: int, end: int) -> tuple[str, int, int]:
-    """The line around a hit, without the rest of a long one, and where in it the hit is."""
+    """Line around a hit, shortened, and the hit's position in it."""
     first = max(text.rfind("\n", 0, start) + 1, start - _AROUND)
     stop = text.find("\n", end)
     last = min(len(text) if stop < 0 else stop, max(end, start + 2 * _AROUND) + _AROUND)

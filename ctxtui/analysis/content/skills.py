@@ -1,4 +1,4 @@
-"""Which skill each call of a thread served: the one that was called for last in the call's turn."""
+"""Attributes each call of a thread to a skill: the last one requested in the call's turn."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from ctxtui.core.turns import turns_of
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 _TOOL: Final = "Skill"
 _TYPED: Final = re.compile(r"<command-name>/?([\w:.-]+)</command-name>")
-"""How Claude Code writes down a skill or command that its user typed."""
+"""Claude Code's record of a skill or command that its user typed."""
 _NAMED: Final = ("skill", "command")
-"""The fields in which Claude Code's tool names the skill, newest first."""
+"""Fields with the skill's name in the input of Claude Code's tool, newest first."""
 
 
 def skills_of(session: Session, thread: str) -> list[str]:
-    """The skill or command of each call of `thread`, in order; "" where none was called for in its turn. A skill that
-    the model asks for serves the calls after it, one that the user typed the calls of the turn that it begins."""
+    """Skill or command of each call of `thread`, in order; "" if none was requested in its turn.
+
+    A skill requested by the model applies to the calls after it, one typed by the user to the calls of the turn
+    that it begins.
+    """
     calls, tree = session.thread_calls(thread), session.tree
     turns = turns_of(tree, calls)
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""The tools of a context by server: what their definitions take, whether they are loaded, how often each was called."""
+"""Tools of a context by server: tokens of their definitions, whether they are loaded, and number of calls."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
 LOADED, DEFERRED, FOUND, UNKNOWN = "loaded", "deferred", "found", "unknown"
-"""Whether a definition is read: from the start; not until it is found; found since; not recorded."""
+"""States of a definition: read from the start; not read until found; found since; not recorded."""
 
 _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"]
 
 
 class ToolFigures(Struct, frozen=True):
-    """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, `calls` made of it. A
-    `name` "" stands for all tools of a server that are not listed."""
+    """One tool: `tokens` of its definition (None: not recorded or not counted yet), its `state`, and its `calls`.
+
+    A `name` "" means all tools of a server that are not listed.
+    """
 
     server: str
     name: str
@@ -32,8 +34,7 @@ class ToolFigures(Struct, frozen=True):
 
 
 class ToolServer(Struct, frozen=True):
-    """The tools of one server ("": none that is named), heaviest first; `tokens` of all definitions (None: none is
-    recorded)."""
+    """Tools of one server ("": unnamed), heaviest first; `tokens` of all definitions (None: none is recorded)."""
 
     name: str
     tools: tuple[ToolFigures, ...]
@@ -42,7 +43,7 @@ class ToolServer(Struct, frozen=True):
 
     @property
     def unused(self) -> int:
-        """How many recorded definitions were never called."""
+        """Number of recorded definitions that were never called."""
         return sum(tool.state != UNKNOWN and not tool.calls for tool in self.tools)
 
 
@@ -53,22 +54,22 @@ class _Definition(NamedTuple):
 
 
 class Homes:
-    """Which server defines a tool, where its call does not name one: of the `defined` (server, name)."""
+    """Finds the server of a tool whose call does not name one, from the `defined` (server, name) pairs."""
 
     def __init__(self, defined: Iterable[tuple[str, str]]) -> None:
         servers: dict[str, str] = {}
         for server, name in defined:
-            # What is defined without a server is meant by its name alone.
+            # A tool defined without a server is identified by its name.
             servers[name] = server if servers.get(name, server) else ""
         self._servers = servers
 
     def server(self, server: str, name: str) -> str:
-        """The server of the tool `name` whose call names `server`, or none ("")."""
+        """Server of the tool `name` whose call names `server`, or none ("")."""
         return server or self._servers.get(name, "")
 
 
 class ToolUse:
-    """What is defined and called on a path; going to the next call reads its new blocks only."""
+    """Tools defined and called on a path; moving to the next call reads only its new blocks."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -78,7 +79,7 @@ class ToolUse:
         self._found: set[str] = set()
 
     def show(self, head: int) -> None:
-        """Take in what is on the path to `head`."""
+        """Read the path to `head`."""
         tree = self._tree
         if tree.common(self._head, head) != self._head:
             self._head = ROOT
@@ -102,8 +103,12 @@ class ToolUse:
     def servers(
         self, own: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None
     ) -> list[ToolServer]:
-        """The tools by server: most tokens first, then most calls. `own` gives the tokens of a node's block; None while
-        they are not counted. Calls are those on the path, or those of `used`."""
+        """Tools by server: most tokens first, then most calls.
+
+        `own` gives the tokens of a node's block; None while they are not counted. Calls are those on the path, or
+        those of
+        `used`.
+        """
         calls = self._resolved(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])
         by_server: dict[str, list[ToolFigures]] = {}
@@ -131,8 +136,11 @@ class ToolUse:
 
 
 def tool_calls(stays: Stays, tree: Tree) -> Iterator[tuple[int, int]]:
-    """Every tool call of a thread once, also where the context has lost it since: its node, and the number (from 0) of
-    the call whose answer it was, or seems to be where the answer is not on record."""
+    """Yield every tool call of a thread once, even if it was removed later.
+
+    Each with its node and the number (from 0) of the call that made it, or probably made it if the answer is not
+    recorded.
+    """
     for node in stays.every():
         if tree[node].category == _CALL:
             made, first = stays.answered(node), stays.first(node) or 0
@@ -144,8 +152,7 @@ def tool_calls(stays: Stays, tree: Tree) -> Iterator[tuple[int, int]]:
 
 
 def used(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
-    """How often each tool, by (server, name) as its calls say, was called in these `calls` of a thread, their answers
-    included."""
+    """Count the calls of each tool, by (server, name), in these `calls` of a thread including their answers."""
     stays = Stays(tree)
     stays.advance(calls)
     return Counter(called(tree[node].block) for node, _ in tool_calls(stays, tree))
@@ -158,11 +165,11 @@ def _server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:
 
 
 def spellings(server: str, name: str) -> tuple[str, ...]:
-    """How a search's result may name the tool `name` of `server`."""
+    """Names that a search's result may use for the tool `name` of `server`."""
     return name, f"{server}.{name}", f"mcp__{server}__{name}", f"{server}__{name}"
 
 
 def totals(servers: Sequence[ToolServer]) -> tuple[int, int]:
-    """How many definitions are recorded, and how many of them were never called."""
+    """Number of recorded definitions, and of those never called."""
     recorded = sum(tool.state != UNKNOWN for server in servers for tool in server.tools)
     return recorded, sum(server.unused for server in servers)

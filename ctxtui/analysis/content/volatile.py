@@ -1,4 +1,4 @@
-"""Blocks that change within a run: the same place in the context, another content call after call."""
+"""Blocks that change during a run: the same position in the context, with other content call after call."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from ctxtui.core.tree import Tree
 
 
 class Unsteady(Struct, frozen=True):
-    """A block whose content changed: the tree's `nodes` of its versions in order, and the numbers (from 1) of the
-    `calls` with which each began. Everything behind such a block leaves the cached prefix at every change."""
+    """A block whose content changed: the `nodes` of its versions in order, and the `calls` (from 1) that began each.
+
+    Everything after such a block leaves the cached prefix at every change.
+    """
 
     nodes: tuple[int, ...]
     calls: tuple[int, ...]
 
     @property
     def changes(self) -> int:
-        """How often it changed."""
+        """Number of changes."""
         return len(self.nodes) - 1
 
 
 def unsteady(session: Session, thread: str) -> list[Unsteady]:
-    """The blocks of a thread's contexts that changed in place, those that changed most often first.
+    """Blocks of a thread's contexts that changed in place, the most frequent first.
 
-    A context that begins an epoch (compaction, another model) is a new one: nothing in it counts as changed. Time grows
-    with the blocks that each call has and the one before had not.
+    A context that begins an epoch (compaction, another model) is new: nothing in it counts as changed. Time grows
+    with the blocks that each call adds to the previous one.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     chains: dict[int, tuple[list[int], list[int]]] = {}
@@ -68,7 +70,7 @@ def _rows(tree: Tree, head: int, after: int) -> list[int]:
 
 
 def _pairs(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Blocks that are the same in both, and those that are two versions of one."""
+    """Pair blocks that are the same in both, and those that are two versions of one."""
     found = []
     for (start, end), (first, last), equal in parts(tree, tree, olds, news):
         if equal:

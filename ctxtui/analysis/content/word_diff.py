@@ -1,6 +1,6 @@
-"""Two texts word by word: lines first, then the words of the lines that differ.
+"""Compares two texts word by word: lines first, then the words of the lines that differ.
 
-Time stays near linear: a long stretch that shares no line is told as a whole.
+Time stays near linear: a long stretch without a common line is reported as a whole.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.sequence_diff import aligned
+from ctxtui.core.sequence_diff import align
 
 SAME, REMOVED, ADDED = "same", "removed", "added"
 
 _WORDS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _SPLIT: Final = 200_000
-"""Characters of a stretch without a common line up to which it is compared by words."""
+"""Maximum characters of a stretch without a common line that is compared by words."""
 
 
 class DiffSpan(NamedTuple):
@@ -26,7 +26,7 @@ class DiffSpan(NamedTuple):
 
 
 def word_diff(before: str, after: str) -> list[DiffSpan]:
-    """The pieces that turn `before` into `after`, in order; where both change, what was removed stands first.
+    """Pieces that turn `before` into `after`, in order; removed text precedes added text.
 
     The texts of all but the added pieces make up `before`, those of all but the removed ones `after`.
     """
@@ -50,7 +50,7 @@ def _pieces(old: str, new: str) -> list[DiffSpan]:
 
 
 class _Change(NamedTuple):
-    """What was removed and added between two stretches that are in both; then the second of these."""
+    """Text removed and added between two common stretches, followed by the second of these."""
 
     gone: str
     come: str
@@ -62,8 +62,11 @@ class _Change(NamedTuple):
 
 
 def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
-    """Neighbours of one kind as one piece, nothing empty. What is in both but short beside the changes around it is
-    part of them: a few common words do not make two sentences one."""
+    """Merge neighbours of one kind; drop empty pieces.
+
+    Common text that is short compared with the changes around it becomes part of them: a few common words do not
+    make two sentences the same.
+    """
     stack = [_Change("", "", "")]
     for kind, text in pieces:
         last = stack[-1]
@@ -84,14 +87,14 @@ def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
 
 
 def _within(one: _Change, after: _Change) -> bool:
-    """Whether what stands between two changes is rather a part of them."""
+    """Whether the common text between two changes should be part of them."""
     return "\n" not in one.same and 0 < len(one.same) <= min(one.size, after.size)
 
 
 Stretch = tuple[Sequence[str], Sequence[str]]
-"""A part of each side; the two are equal, or they share nothing that was found."""
+"""A part of each side; the two are equal, or share nothing that was found."""
 
 
 def _stretches(a: Sequence[str], b: Sequence[str]) -> Iterator[Stretch]:
-    for (start, end), (first, last) in aligned(a, b):
+    for (start, end), (first, last) in align(a, b):
         yield a[start:end], b[first:last]

@@ -1,4 +1,4 @@
-"""Cache entries that live too short for the pauses of this thread, or too long for their price."""
+"""Finding: cache entries that live too short for the pauses of this thread, or too long for their price."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KIND = "cache lifetime"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Entries of an hour where those of five minutes are asked for, and the other way round."""
+    """Report entries of an hour where five minutes are requested, and the opposite."""
     for cure, cache, says, setting in (
         (
             hours(given.costs, given.missed, given.rates),

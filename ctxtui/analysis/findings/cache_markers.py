@@ -11,9 +11,9 @@ from ctxtui.cache.marker_placement import STRATEGIES
 
 KIND = "cache markers"
 UNASKED = "moving-tail"
-"""The strategy for a client that sets no markers."""
+"""Strategy for a client that sets no markers."""
 WORTH = 0.02
-"""The share of the input's cost that other markers must save to be named."""
+"""Minimum share of the input's cost that other markers must save."""
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def find(given: FindingInputs) -> Iterator[Finding]:
             spelled(best.name),
             kind=KIND,
             says="cache markers placed as {names} would have saved {usd} of input over {calls}",
-            cure=f"place cache markers: {best.told}",
+            cure=f"place cache markers: {best.description}",
             names=(best.name,),
             setting="ctxtui cache --markers shows what each strategy costs",
         )

@@ -1,4 +1,4 @@
-"""Thinking of earlier turns that the model reads again with every call."""
+"""Finding: thinking of earlier turns that the model reads again with every call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KIND = "carried thinking"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Thinking of all turns but the last; nothing for models that no longer read it."""
+    """Report thinking of all turns but the last; nothing for models that no longer read it."""
     wanted: Settings = {"at_least": 500}
     edits = given.proposed("strip_thinking", wanted)
     about = weighed(given, edits)

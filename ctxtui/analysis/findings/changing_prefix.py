@@ -1,25 +1,25 @@
-"""Parts at the front of the context that change from call to call, so that all behind them is written again."""
+"""Finding: early parts of the context that change from call to call, so that everything after them is rewritten."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from ctxtui.analysis.cache.missed import CONTENT, SYSTEM, TOOLS, Missed
+from ctxtui.analysis.cache.miss import CONTENT, SYSTEM, TOOLS, CacheMiss
 from ctxtui.analysis.findings.finding import Finding, FindingInputs
 
 KIND: Final = "changing prefix"
 _FRONT: Final = {"system": "the system prompt", "tools": "a tool's definition", "memory": "memory"}
 _CAUSES: Final = frozenset({SYSTEM, TOOLS, CONTENT})
 TWICE: Final = 2
-"""Changes of one part from which on it is said to keep changing."""
+"""Minimum number of changes of one part."""
 _SHOWN: Final = 30
-"""Characters of what changed that a sentence shows."""
+"""Maximum characters of the changed text in a sentence."""
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """System prompts, tools and memory whose change made the cache miss more than once: a date, a list, a status."""
-    groups: dict[tuple[str, int], list[Missed]] = {}
+    """Report system prompts, tools and memory that caused more than one miss: a date, a list, a status."""
+    groups: dict[tuple[str, int], list[CacheMiss]] = {}
     for one in given.missed:
         if one.thread == given.costs.thread and one.number <= len(given.calls) and _at_front(one):
             assert one.old is not None
@@ -46,12 +46,12 @@ def find(given: FindingInputs) -> Iterator[Finding]:
         )
 
 
-def _at_front(one: Missed) -> bool:
+def _at_front(one: CacheMiss) -> bool:
     return one.cause in _CAUSES and one.old is not None and one.new is not None and one.old.category in _FRONT
 
 
-def _changed(one: Missed) -> str:
-    """What changed last, word by word: ``(“16:00” became “17:00”)``; "" where that is long."""
+def _changed(one: CacheMiss) -> str:
+    """Describe the last change word by word: ``(“16:00” became “17:00”)``; "" if that is long."""
     old, new = (side.words.split() if side is not None else [] for side in (one.old, one.new))
     start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     back = zip(old[start:][::-1], new[start:][::-1], strict=False)

@@ -1,4 +1,4 @@
-"""Results that the model never quoted."""
+"""Finding: results that the model never quoted."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ctxtui.curation.policies.tool_results import CLEARED, results
 
 KIND = "dead results"
 LEAST = 1_000
-"""Tokens in every call from which on it is worth a word."""
+"""Minimum tokens in every call."""
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Results of the context that nothing quoted since they came."""
+    """Report results of the context that were never quoted."""
     here = given.situation
-    dead = dead_weight(here.context.tree, given.calls, given.costs.stays, given.costs.running.own)
+    dead = dead_weight(here.context.tree, given.calls, given.costs.stays, given.costs.running.block_tokens)
     known = set(results(here))
     at = [p for one in dead.dead if (p := given.position(one.node)) is not None and p in known]
-    free = [p for p in at if here.stands(p) and p not in here.pinned and p not in here.taken_back]
+    free = [p for p in at if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
     edits = given.unquoted([make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)])
     about = weighed(given, edits, LEAST)
     if about is None:

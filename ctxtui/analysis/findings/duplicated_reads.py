@@ -1,4 +1,4 @@
-"""The same file or result read several times."""
+"""Finding: the same file or result read several times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of tools that are very large."""
+"""Finding: tool results that are very large."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ctxtui.curation.policies.tool_results import tool_of
 
 KIND = "huge results"
 NEWEST = 3
-"""Newest ones that are left whole."""
+"""Number of newest results that are left whole."""
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Results and code blocks so large that they are better kept outside."""
+    """Report results and code blocks so large that they should be externalized."""
     wanted: Settings = {"keep_last": NEWEST}
     edits = given.proposed("externalize_large", wanted)
     about = weighed(given, edits)

@@ -1,4 +1,4 @@
-"""A context that is above what is usable of its window: nobody made it smaller in time."""
+"""Finding: a context above the usable part of its window, which was not made smaller in time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KIND = "late compaction"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """The context now is above the usable share of its window."""
+    """Report a context above the usable share of its window."""
     here = given.situation
     if not here.usable or here.total <= here.usable:
         return

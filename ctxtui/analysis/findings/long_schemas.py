@@ -1,4 +1,4 @@
-"""Definitions of tools that are longer than they need be."""
+"""Finding: tool definitions that are longer than necessary."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, w
 
 KIND = "long tool definitions"
 LEAST = 500
-"""Tokens in every call from which on it is worth a word."""
+"""Minimum tokens in every call."""
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Tools whose descriptions could be cut."""
+    """Report tools whose descriptions could be cut."""
     edits = given.proposed("minimise_schemas")
     about = weighed(given, edits, LEAST)
     if about is not None:

@@ -1,4 +1,4 @@
-"""Old results that were carried on when they could have been cleared."""
+"""Finding: old results that are still carried and could be cleared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KIND = "old results"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """All results but the newest."""
+    """Report all results but the newest."""
     wanted: Settings = {"trigger": 0, "keep": KEPT}
     edits = given.proposed("clear_tool_results", wanted)
     about = weighed(given, edits)

@@ -1,4 +1,4 @@
-"""Findings with what their cure risks and saves, ranked by it."""
+"""Findings with risk and saving of their cure, in ranked order."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.policies.situation import PolicyContext
-from ctxtui.curation.price.advice import best_moment, saved_over
+from ctxtui.curation.price.advice import best_moment, savings_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 LEAST: Final = 0.01
-"""The share of what the best saves from which on something is told."""
+"""Minimum saving of a finding, as a share of the best one's."""
 
 
 class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
-    """A `finding` with the price `tag` of its edits (None: no edit cures it), what these risk, and what they would
-    have saved in the recorded calls that followed (`rest`; None: none did). `marks` are the breakpoints that cure it
-    in the next request. `proved` is what it would have saved, had it stood from the first call on, up to the one shown
-    (None: not known): markers as the lab finds. Its edits are about so many `blocks`, of which `longer` are no longer
-    than what stands for them then, and `along` more must go with them."""
+    """A `finding` with the price `tag` of its edits (None: no edit cures it) and their risk.
+
+    `rest` is their effect on the recorded calls that followed (None: there were none). `marks` are the
+    breakpoints that cure it in the next request. `proved` is its saving up to the call shown, had it been applied
+    from the first call on (None: unknown): markers as found by the lab. Its edits are about `blocks` blocks, of
+    which `longer` would not get smaller, and `along` more must be removed with them.
+    """
 
     finding: Finding
     horizon: int
     tag: PriceTag | None = None
     risk: Risk | None = None
     loses_text: bool = False
-    """Whether words go that the model may need again."""
+    """Whether text is lost that the model may need again."""
     rest: EditedCalls | None = None
     marks: tuple[Edit, ...] = ()
     proved: EditedCalls | None = None
@@ -43,12 +45,12 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def stages(self) -> tuple[Edit, ...]:
-        """What is staged to cure it."""
+        """Edits that are staged to cure it."""
         return self.finding.edits or self.marks
 
     @property
     def why_not(self) -> str:
-        """Why nothing can be staged ("": something can)."""
+        """Reason why nothing can be staged ("": something can)."""
         if self.stages:
             return ""
         takes_none = "the next request has no place for breakpoints: its provider takes none"
@@ -56,25 +58,24 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """When applying its edits costs least."""
+        """Moment at which applying its edits costs least."""
         return best_moment(self.tag) if self.tag is not None else None
 
     @property
     def saves(self) -> float | None:
-        """USD that the next `horizon` calls cost less (None: not known)."""
+        """USD saved in the next `horizon` calls (None: unknown)."""
         if self.tag is not None:
-            return saved_over(self.tag, self.horizon)
+            return savings_over(self.tag, self.horizon)
         return None if self.finding.ahead is None else self.finding.ahead * self.horizon
 
     @property
     def freed(self) -> int:
-        """Tokens that every later call has less."""
+        """Tokens freed in every later call."""
         return self.tag.freed if self.tag is not None else 0
 
 
 class StagedBlocks(NamedTuple):
-    """What edits change: how many `blocks` they are about, how many of these are no smaller then (`longer`), and how
-    many more must go `along`."""
+    """Blocks changed by edits: their number, those that get no smaller (`longer`), and those removed `along`."""
 
     blocks: int
     longer: int
@@ -82,7 +83,7 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """What `edits` change of the context `here`; `after` is that under them."""
+    """Count the blocks that `edits` change in the context `here`; `after` is the context under them."""
     context = here.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     there = [at for target in every if (at := context.find(target)) is not None]
@@ -90,15 +91,14 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
     longer = 0
     for at in blocks:
         change = after.changes.get(at)
-        # Where nothing changes, what would stand for it stands there already.
+        # Without a change, the replacement is already in place.
         if change is None or (change.after is not None and here.count(change.after) >= here.size(at)):
             longer += 1
-    return StagedBlocks(len(blocks), longer, after.taken_along - here.applied.taken_along)
+    return StagedBlocks(len(blocks), longer, after.repair_count - here.applied.repair_count)
 
 
 def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
-    """What risks least first, then what saves most, tokens where no price is known; and what is
-    left out because it saves nothing, or next to nothing."""
+    """Sort findings by risk, then saving (tokens if no price is known); also returns those that save too little."""
     least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
     kept, silent = [], []
     for one in every:
@@ -116,9 +116,11 @@ def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Si
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """What was found in `thread` up to call `number`, of `calls` in all, what risks least first. `together` is the
-    price of all their edits at once (None: there are none); savings overlap, so it is less than their sum. `lacks` says
-    what could not be told or is not proposed, and why."""
+    """Findings in `thread` up to call `number`, of `calls` in all, the least risky first.
+
+    `together` is the price of all their edits at once (None: there are none); savings overlap, so it is less than
+    their sum. `lacks` lists what could not be determined or is not proposed, with reasons.
+    """
 
     thread: str
     number: int
@@ -128,15 +130,17 @@ class Findings(Struct, frozen=True, kw_only=True):
     together: PriceTag | None = None
     lacks: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    """Kinds of findings that were looked for and are not the case."""
+    """Kinds of findings that were searched for and not found."""
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits of the context, those that save most first; the same edit once. Breakpoints are staged each by
-        themselves: what they save is in no price tag of one request."""
+        """All edits of the context without repeats, the largest savings first.
+
+        Breakpoints are staged separately: their saving is in no price tag of one request.
+        """
         return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
 
     @property
     def saves(self) -> float | None:
         """USD that all edits together save over the horizon."""
-        return saved_over(self.together, self.horizon) if self.together is not None else None
+        return savings_over(self.together, self.horizon) if self.together is not None else None

@@ -1,4 +1,4 @@
-"""The kinds of findings: a further one is a module here and a line."""
+"""Registry of the kinds of findings: a new one is a module here and a line."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ KINDS: Final[tuple[FindingKind, ...]] = (
     cache_lifetime,
     cache_markers,
 )
-"""Every kind, in the order in which they are looked for."""
+"""Every kind, in the order of the search."""
 
 
 def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
-    """All that is found, why kinds that found something propose nothing, and which found nothing."""
+    """Yield all findings, and for each kind without one the reason."""
     for kind in KINDS:
         found = False
         try:

@@ -1,4 +1,4 @@
-"""Images that the model has long seen."""
+"""Finding: images that the model saw long ago."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KIND = "stale images"
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Images of all messages but the newest that holds any."""
+    """Report images of all messages but the newest that has any."""
     edits = given.proposed("strip_images")
     about = weighed(given, edits)
     if about is not None:

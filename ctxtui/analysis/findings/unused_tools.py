@@ -1,4 +1,4 @@
-"""Definitions of tools that nobody ever called."""
+"""Finding: definitions of tools that were never called."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ctxtui.curation.policies.situation import Settings
 
 KIND = "unused tools"
 ROUNDS = 3
-"""Rounds from which on it counts that a tool was never called."""
+"""Minimum number of rounds before an uncalled tool counts as unused."""
 
 
 def find(given: FindingInputs) -> Iterator[Finding]:
-    """Tools of the context that no call of the thread so far named."""
+    """Report tools of the context that no call of the thread has used so far."""
     called = sorted({name for _, name in used(given.situation.context.tree, given.calls)})
     wanted: Settings = {"rounds": ROUNDS, "keep": called}
     edits = given.proposed("drop_unused_tools", wanted)

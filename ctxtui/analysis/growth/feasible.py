@@ -1,4 +1,4 @@
-"""Whether so many phases more fit below a limit: the forecast of preflight, put as an answer."""
+"""Whether a number of further phases fits below a limit, from preflight's forecast."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ LIKELY: Final = "likely fits"
 UNLIKELY: Final = "likely does not fit"
 NEVER: Final = "does not fit"
 UNKNOWN: Final = "not known"
-"""Answers, by whether the high, the middle or the low end of the range is below the limit."""
+"""Answers, by which end of the range (high, middle, low) is below the limit."""
 
 
 class Feasible(Struct, frozen=True):
-    """Whether `ahead` more of `unit` fit: the context `after` them (None: nothing tells), the `answer` for the usable
-    share of the window and for the window itself, and when each is met (None: no such limit is known)."""
+    """Whether `ahead` more of `unit` fit: the context `after` them (None: unknown), and when each limit is reached.
+
+    The limits are the usable share of the window and the window itself (None: unknown).
+    """
 
     unit: str
     ahead: int
@@ -33,13 +35,13 @@ class Feasible(Struct, frozen=True):
 
     @property
     def answer(self) -> str:
-        """For the usable share, else for the window."""
+        """Answer for the usable share, else for the window."""
         known = self.usable or self.window
         return verdict(self.after, known.tokens) if known is not None else UNKNOWN
 
 
 def verdict(after: Range | None, tokens: int) -> str:
-    """Whether a context that comes to `after` stays below so many `tokens`."""
+    """Whether a context of size `after` stays below `tokens`."""
     if after is None or not tokens:
         return UNKNOWN
     if after.high <= tokens:
@@ -50,13 +52,15 @@ def verdict(after: Range | None, tokens: int) -> str:
 
 
 def feasible(seen: Outlook, some: Sequence[Phase], usable: int, window: int) -> Feasible:
-    """Whether the units that lie ahead in `seen` fit below `usable` tokens and the `window` (0: not known). With
-    phases that a user named, phases are counted, by what those so far brought."""
+    """Whether the units ahead in `seen` fit below `usable` tokens and the `window` (0: unknown).
+
+    If a user named phases, phases are counted, by the growth of those so far.
+    """
     steps = [phase.growth for phase in some[1:] if phase.growth > 0]
     named = sum(phase.own for phase in some) >= 2 and bool(steps)
     after, unit = seen.after, seen.unit
     if named:
-        # What a phase brings elsewhere says nothing about these; how far forecasts were off does.
+        # Typical growth of other sessions does not apply to named phases; typical forecast errors do.
         typical = Typical(0.0, typical_of(seen.unit).errors)
         after, unit = grows_to(seen.context, steps, seen.ahead, seen.unit, typical), PHASE
     pace = None if after is None else after.mapped(lambda size: (size - seen.context) / seen.ahead)
@@ -68,7 +72,7 @@ def feasible(seen: Outlook, some: Sequence[Phase], usable: int, window: int) -> 
 
 
 class GrowthReport(Struct, frozen=True):
-    """How a thread grew, where `ahead` leads (None: it has no call), and whether the phases asked about fit."""
+    """Growth of a thread, its outlook `ahead` (None: it has no call), and whether the phases in question fit."""
 
     growth: Growth
     ahead: Preflight | None = None

@@ -1,4 +1,4 @@
-"""Forks: a session that went on from a call of another one, and a thread that went back and on another way."""
+"""Forks: sessions that continued from a call of another one, and threads that went back to an earlier answer."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from ctxtui.core.session import MAIN, Happened, Session
 from ctxtui.core.tree import ROOT
 
 CONTINUED: Final = "continued from"
-"""Kind of the happening that says where a session comes from."""
+"""Kind of the event that records a session's origin."""
 _FOLDS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
 class ForkOrigin(Struct, frozen=True):
-    """Where a session went on from: the other one's id in the database, the `name` it opens by (a path or that id), and
-    call `call` (from 1) of its `thread`."""
+    """Origin of a session: another session's database id, and call `call` (from 1) of its `thread`.
+
+    `name` is what it can be opened by (a path or that id).
+    """
 
     session: str
     name: str
@@ -32,12 +34,12 @@ class ForkOrigin(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As a happening holds it."""
+        """Text of the event."""
         return json.dumps(to_builtins(self), ensure_ascii=False)
 
 
 def origin_from(text: str) -> ForkOrigin | None:
-    """What `ForkOrigin.text` wrote; None for anything else."""
+    """Parse `ForkOrigin.text`; None for anything else."""
     try:
         found = json.loads(text)
         return ForkOrigin(str(found["session"]), str(found["name"]), str(found["thread"]), int(found["call"]))
@@ -46,14 +48,17 @@ def origin_from(text: str) -> ForkOrigin | None:
 
 
 def origin_of(session: Session) -> ForkOrigin | None:
-    """Where `session` comes from; None where it began by itself, or nobody wrote it down."""
+    """Origin of `session`; None if it has none, or if it is not recorded."""
     told: list[Happened] = [one for one in session.happenings if one.kind == CONTINUED]
     return origin_from(told[-1].text) if told else None
 
 
 class CallRange(Struct, frozen=True):
-    """Calls `first` to `last` (from 1) of a thread that follow each other. `after` is the call whose answer they go on
-    from, where that is not the one before (0: they begin the thread), `words` are the first that the user said."""
+    """Consecutive calls `first` to `last` (from 1) of a thread.
+
+    `after` is the call whose answer they continue, if not the previous one (0: they begin the thread), `words`
+    are the first words of the user.
+    """
 
     first: int
     last: int
@@ -62,9 +67,9 @@ class CallRange(Struct, frozen=True):
 
 
 def lines(session: Session, thread: str = MAIN) -> list[CallRange]:
-    """The lines of a thread in order: the first one, and one for each time that it went back to an earlier answer.
+    """Lines of a thread in order: the first one, and one for each return to an earlier answer.
 
-    A rewrite of the context (a compaction, another system prompt) goes back to no answer and begins no line.
+    A rewrite of the context (a compaction, another system prompt) returns to no answer and begins no line.
     """
     calls = session.thread_calls(thread)
     ends: dict[int, int] = {}
@@ -82,7 +87,7 @@ def lines(session: Session, thread: str = MAIN) -> list[CallRange]:
 
 
 def _after(session: Session, call: Call, ends: dict[int, int]) -> int | None:
-    """The call whose end is nearest above the context of `call`; None where it goes on from none."""
+    """Nearest call whose end is above the context of `call`; None if it continues none."""
     tree, node = session.tree, call.raw_head
     while node != ROOT:
         if node in ends:

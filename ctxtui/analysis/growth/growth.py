@@ -1,5 +1,5 @@
-"""How a thread's context grew: each call by category, what grew in each phase, the shape of it, what was carried, sent
-again and never quoted.
+"""Growth of a thread's context: sizes by call and category, growth by phase, its shape, carry, resent and dead
+tokens.
 """
 
 from __future__ import annotations
@@ -27,29 +27,32 @@ SLOWING: Final = "slowing"
 FLAT: Final = "flat"
 SHRINKING: Final = "shrinking"
 UNEVEN: Final = "uneven"
-"""Kinds: the same with every call, more with every call, less with every call, none to speak of, less than before, and
-steps that no curve follows."""
+"""Kinds of growth: the same with every call, more with every call, less with every call, almost none, decreasing,
+and steps that no curve fits."""
 
 FEWEST: Final = 4
-"""Calls that a line needs."""
+"""Minimum number of calls for a line."""
 FEWEST_BENT: Final = 8
-"""Calls that a bend needs."""
+"""Minimum number of calls for a curve."""
 _STILL: Final = 0.05
-"""Growth over all calls, as a share of their mean size, below which a context counts as flat."""
+"""A context that grows less than this over all calls, as a share of their mean size, is flat."""
 _FOLLOWS: Final = 0.5
-"""The share of the differences that a line must account for (R²)."""
+"""Minimum share of the variance that a line must explain (R²)."""
 _CLEARLY: Final = 12.0
-"""By how much a bend must account for more than a line does (its F with one degree of freedom; about 0.2 % by
-chance)."""
+"""Minimum F statistic of a curve over a line (one degree of freedom; about 0.2 % by chance)."""
 _BENDS: Final = 2.0
-"""How many times as much the last call must bring as the first, or the other way round, to be called a bend."""
+"""Minimum ratio of the growth at the two ends of a curve."""
 
 
 class GrowthShape(Struct, frozen=True, kw_only=True):
-    """How contexts grew over `calls` that follow each other. `per_call` is the slope of the fitted line in tokens,
-    `begins` and `ends` those of the fitted bend at its ends (the line's, where there is no bend), `r2` the share of the
-    differences that the line accounts for, `r2_bent` that of the bend. `doubled`: twice as many calls would send so
-    many times as much in all, on the fitted curve."""
+    """Shape of the growth over `calls` consecutive contexts.
+
+    `per_call` is the slope of the fitted line in tokens, `begins` and `ends` are the slopes of the fitted curve
+    at its ends
+    (the line's, without a curve), `r2` is the share of the variance that the line explains, `r2_bent` that of the
+    curve.
+    `doubled`: factor on all tokens sent if there were twice as many calls on the fitted curve.
+    """
 
     kind: str
     calls: int
@@ -63,22 +66,22 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
 
     @property
     def sent(self) -> str:
-        """How all that is sent grows with the number of calls: `LINEAR` or `FASTER`."""
+        """Growth of all tokens sent with the number of calls: `LINEAR` or `FASTER`."""
         return FASTER if self.doubled >= 2.5 else LINEAR
 
 
 def shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
-    """The shape of contexts of these `sizes` (tokens), call by call from number `first` on; None of too few."""
+    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`; None for too few."""
     n = len(sizes)
     if n < FEWEST:
         return None
-    # In the largest unit that leaves whole numbers: on which side of a limit a shape stands is no matter of rounding.
+    # Use the largest unit that gives whole numbers, so that rounding does not decide about a threshold.
     unit = gcd(*sizes) or 1
     sizes = [size // unit for size in sizes]
     mean = sum(sizes) / n
     whole = sum((size - mean) ** 2 for size in sizes)
     middle = (n - 1) / 2
-    # Orthogonal on whole numbers 0 .. n-1, so that each figure stands for itself.
+    # Orthogonal on whole numbers 0 .. n-1, so that the coefficients are independent.
     line = [x - middle for x in range(n)]
     bend = [x * x - (n * n - 1) / 12 for x in line]
     slope = _along(sizes, line)
@@ -132,13 +135,15 @@ def _kind(n: int, mean: float, slope: float, r2: float) -> str:
 
 RESIDUAL: Final = "residual"
 PARTS: Final = (NOT_RECORDED, ATTACHED, *CATEGORIES, RESIDUAL)
-"""What a context is made of, in the order in which it is laid on top of one another."""
+"""Parts of a context, in stacking order."""
 
 
 class CallSize(Struct, frozen=True, kw_only=True):
-    """One call: its `number` in the thread (from 1) and `turn`, the `tokens` of its context and how they were obtained
-    (`method`), the same by part (`PARTS`; their sum is `tokens`), and whether the context was cut (`broken`) in front
-    of it."""
+    """One call: its `number` in the thread (from 1) and `turn`, its context's `tokens` and their `method`.
+
+    `parts` are the tokens by part (`PARTS`; their sum is `tokens`), `broken` says that the context was cut before
+    it.
+    """
 
     number: int
     turn: int
@@ -149,7 +154,7 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context: its tokens at the beginning and at the end of a stretch, and tokens x calls in it."""
+    """One part of the context: its tokens at the beginning and end of a stretch, and tokens x calls in it."""
 
     name: str
     begins: int
@@ -158,12 +163,12 @@ class GrownPart(NamedTuple):
 
     @property
     def growth(self) -> int:
-        """By how many tokens it grew."""
+        """Increase in tokens."""
         return self.ends - self.begins
 
 
 class SentAgain(NamedTuple):
-    """Of `sent` input tokens so many were sent `before`; of the last context so many stand in it `twice`."""
+    """Of `sent` input tokens, those sent `before`; of the last context, those in it `twice`."""
 
     sent: int
     before: int
@@ -171,14 +176,19 @@ class SentAgain(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The share that was sent before; None where no call was reported."""
+        """Share that was sent before; None if no call was reported."""
         return self.before / self.sent if self.sent else None
 
 
 class Growth(Struct, frozen=True, kw_only=True):
-    """How the context of `thread` grew. `stretch` are the calls (from 1) that the `shape` is fitted to: the last that
-    follow each other without a compaction. `phases` are named by `rule`; `dead_usd` is what the dead results cost so
-    far (None: not known). `lacks` says what could not be told, and why."""
+    """Growth of the context of `thread`.
+
+    `stretch` are the calls (from 1) that the `shape` is fitted to: the last ones without a compaction between
+    them.
+    `phases` are named by `rule`; `dead_usd` is the cost of the dead results so far (None: unknown). `lacks` lists
+    what is
+    missing, with reasons.
+    """
 
     thread: str
     calls: tuple[CallSize, ...] = ()
@@ -193,28 +203,28 @@ class Growth(Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ()
 
     dead_digests: tuple[str, ...] = ()
-    """The digests of the dead results, in their order."""
+    """Digests of the dead results, in order."""
     since: CallSize | None = None
-    """The context with what came after the last call and was not sent yet; None where nothing did."""
+    """The context with unsent blocks after the last call; None if there are none."""
 
     @property
     def carry(self) -> int:
-        """Tokens x calls: all that was sent."""
+        """Tokens x calls: all tokens sent."""
         return sum(call.tokens for call in self.calls)
 
     @property
     def by_phase(self) -> list[list[GrownPart]]:
-        """What grew in each phase, most first."""
+        """Growth of each part in each phase, largest first."""
         return [grew_in(self.contexts, phase) for phase in self.phases]
 
     @property
     def contexts(self) -> tuple[CallSize, ...]:
-        """The contexts of all calls, and the one that is still to be sent."""
+        """Contexts of all calls, and the unsent one."""
         return self.calls if self.since is None else (*self.calls, self.since)
 
 
 def parts_of(got: CallFigures) -> dict[str, int]:
-    """A context's tokens by part; they sum to its tokens."""
+    """Tokens of a context by part; they sum to its tokens."""
     if not got.counted:
         return {RESIDUAL: got.context_tokens} if got.context_tokens else {}
     found = {NOT_RECORDED: got.not_recorded or 0, ATTACHED: got.attached, **got.categories, RESIDUAL: got.residual}
@@ -222,7 +232,7 @@ def parts_of(got: CallFigures) -> dict[str, int]:
 
 
 def sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """The contexts of a thread's `calls`, as far as they are counted."""
+    """Contexts of a thread's `calls`, as far as counted."""
     turns = turns_of(book.session.tree, calls)
     found: list[CallSize] = []
     for index, call in enumerate(calls):
@@ -237,8 +247,10 @@ def sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
 
 
 def stretch_of(every: Sequence[CallSize]) -> tuple[int, int]:
-    """The first and last call (from 1) of the last stretch without a cut; of the longest where that is too short to
-    have a shape. (0, 0) without a call."""
+    """First and last call (from 1) of the last stretch without a cut; (0, 0) without calls.
+
+    If that is too short for a shape, of the longest one.
+    """
     if not every:
         return 0, 0
     starts = [call.number for call in every if call.broken or call.number == 1]
@@ -249,7 +261,7 @@ def stretch_of(every: Sequence[CallSize]) -> tuple[int, int]:
 
 
 def grew(begins: Mapping[str, int], here: Sequence[CallSize]) -> list[GrownPart]:
-    """What each part did over the calls `here`, what grew most first; `begins` is what stood there before."""
+    """Growth of each part over the calls `here`, largest first; `begins` are the parts before them."""
     if not here:
         return []
     found = [
@@ -260,7 +272,7 @@ def grew(begins: Mapping[str, int], here: Sequence[CallSize]) -> list[GrownPart]
 
 
 def grew_in(every: Sequence[CallSize], phase: Phase) -> list[GrownPart]:
-    """What each part did in a phase; their growth sums to the phase's."""
+    """Growth of each part in a phase; they sum to the phase's growth."""
     begins = every[phase.first - 2].parts if phase.first > 1 else {}
     return grew(begins, every[phase.first - 1 : phase.last])
 
@@ -275,15 +287,17 @@ def growth(
     priced: bool = True,
     since: Call | None = None,
 ) -> Growth:
-    """The growth of one thread of a counted book; `twice` are the tokens of its last context that stand there twice,
-    without a price (`priced`) no cost is told, and `since` is the call that is still to be made."""
+    """Growth of one thread of a counted book; `twice` are duplicate tokens in its last context.
+
+    With `priced` False no cost is given; `since` is the call still to be made.
+    """
     every = tuple(sizes(book, thread.calls))
     first, last = stretch_of(every)
     found = every[first - 1 : last] if every else ()
     sending = Sending(book, lambda _: thread.running)
     before = [sending.enter(call).tokens for call in thread.calls]
     sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
-    dead = dead_weight(thread.tree, thread.calls, thread.stays, thread.running.own)
+    dead = dead_weight(thread.tree, thread.calls, thread.stays, thread.running.block_tokens)
     usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None
     return Growth(
         thread=thread.thread,

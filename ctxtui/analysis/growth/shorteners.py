@@ -1,4 +1,4 @@
-"""Who made the contexts of a session smaller, as its recording says: the client, the provider, policies, the user."""
+"""Finds the causes of smaller contexts in a recorded session: client, provider, policies, user."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from typing import Final
 
 from ctxtui.core.call import COMPACTED, EDITS, Call, EpochStart
 from ctxtui.core.edit import REPAIR, USER, Edit
-from ctxtui.core.edit_log import standing
+from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.session import Session
 
 BY_HAND: Final = "by hand"
-"""In place of a policy: the user's own edits."""
+"""Used instead of a policy for the user's own edits."""
 _DATE: Final = re.compile(r"_20\d{6}\Z")
 
 
 def compressors_of(session: Session) -> tuple[str, ...]:
-    """What compacted contexts of `session` or cleared them, in the order of names: the client with who began it
-    (``claude code auto``, ``codex``), ``claude code microcompaction``, the provider's own edits (``clear_tool_uses``).
+    """Names of everything that compacted or cleared contexts of `session`, sorted.
+
+    The client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the provider's
+    own edits (``clear_tool_uses``).
     """
     client, found = session.about.source or "unknown", set[str]()
     for thread in session.threads:
         epoch = None
         for call in session.thread_calls(thread):
-            # The first call of an epoch tells how it began; a session that begins with one was compacted in another.
+            # The first call of an epoch says how it began; an epoch that begins a session was compacted in another.
             if epoch is not None and call.epoch.number != epoch:
                 found.update(_began(call, client))
             epoch = call.epoch.number
@@ -51,9 +53,10 @@ def _by_provider(call: Call) -> Iterator[str]:
 
 
 def policies_of(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[str, ...]:
-    """The policies whose edits calls of `session` left under, by name and in the order of names, `BY_HAND` for the
-    user's own. `logs` are the edits of each thread where the database holds them; a call that went through ctxtui says
-    itself whose they were."""
+    """Names of the policies whose edits calls of `session` were sent under, sorted; `BY_HAND` for the user's own.
+
+    `logs` are the edits of each thread in the database; a call that went through ctxtui records its own.
+    """
     found: set[str] = set()
     known: dict[tuple[str, int], set[str]] = {}
     for call in list(session.calls.values()):
@@ -65,6 +68,6 @@ def policies_of(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[s
             entries = [entry for entry in log if call.started is None or entry.at <= call.started]
             key = call.thread, len(entries)
             if key not in known:
-                known[key] = {edit.author for edit in standing(entries).applied}
+                known[key] = {edit.author for edit in edits_in_force(entries).applied}
             found |= known[key]
     return tuple(sorted(BY_HAND if name == USER else name for name in found - {REPAIR}))

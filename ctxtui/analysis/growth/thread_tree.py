@@ -1,4 +1,4 @@
-"""The threads of a session as a family: who started whom, each with its own context, peak and cost."""
+"""Threads of a session as a tree: parents and children, each with its own context, peak and cost."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
 class Kin(Struct, frozen=True, kw_only=True):
-    """One thread: `depth` below the main one, `last` of those that its parent started.
+    """One thread: `depth` below the main one, `last` among its parent's children.
 
-    `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported
-    input and `answered` all output together (None: no report), of `partial` calls only what is known of it. `usd` is
-    what its calls cost: None where that is not known, or not known yet (then `priced` is False); `least` is what is
-    known of it. `since` is the parent's call (from
-    1) after which it began, 0 where times do not tell; `folds` counts its compactions.
+    `tokens` is the context of its last call, `peak` its largest (None: not known yet), `sent` all reported input
+    and
+    `answered` all output (None: no report); of `partial` calls only the known part counts. `usd` is the cost of
+    its calls:
+    None if unknown, or not known yet (then `priced` is False); `least` is the known part. `since` is the parent's
+    call
+    (from 1) after which it began, 0 if unknown; `folds` counts its compactions.
     """
 
     id: str
@@ -45,9 +47,9 @@ class Kin(Struct, frozen=True, kw_only=True):
 
 
 def ordered(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """The threads as a tree in order of appearance, the main one first: (thread, depth, whether its parent's last).
+    """Yield the threads as a tree in order of appearance, the main one first: (thread, depth, is last child).
 
-    One whose parent is unknown belongs to the main one; threads whose parents form a ring hang on nothing and come
+    A thread with unknown parent belongs to the main one; threads whose parents form a ring have no root and come
     last.
     """
     threads = dict(session.threads)
@@ -69,16 +71,16 @@ def ordered(session: Session) -> Iterator[tuple[Thread, int, bool]]:
 
 
 def parent_of(session: Session, thread: Thread) -> str:
-    """The thread that started `thread`: the main one where that is not recorded."""
+    """Thread that started `thread`: the main one if not recorded."""
     return thread.parent if thread.parent in session.threads and thread.parent != thread.id else MAIN
 
 
 Size = Callable[[Call], int | None]
-"""Gives a call's context in tokens (`analysis.figures.context_size`), None while it is not known."""
+"""Gives a call's context in tokens (`analysis.figures.context_size`), None while unknown."""
 
 
 def family(session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[Kin]:
-    """Every thread with its figures. `costs` holds a price for each call that was asked for, None without one."""
+    """Every thread with its figures. `costs` holds a price for each priced call, None if it has none."""
     return [_kin(session, thread, depth, last, costs, size) for thread, depth, last in ordered(session)]
 
 
@@ -103,14 +105,14 @@ def _kin(session: Session, thread: Thread, depth: int, last: bool, costs: Mappin
         usd=least if whole else None,
         least=least,
         priced=priced,
-        partial=sum(call.answered_in_part for call in calls),
+        partial=sum(call.is_partial for call in calls),
         since=_since(session.thread_calls(parent), calls) if parent else 0,
         folds=sum(call.epoch.start in _FOLDS for call in _begun(calls)),
     )
 
 
 def _spent(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tuple[float | None, bool, bool]:
-    """What is known of the cost of `calls`, whether that is all of it, and whether every price was asked for."""
+    """Known cost of `calls`, whether it is complete, and whether every price was computed."""
     if any(call.usage is not None and call.id not in costs for call in calls):
         return None, False, False
     total = summed(row_of(call, costs.get(call.id), "") for call in calls)
@@ -118,7 +120,7 @@ def _spent(calls: Sequence[Call], costs: Mapping[str, Cost | None]) -> tuple[flo
 
 
 def _since(before: Sequence[Call], calls: Sequence[Call]) -> int:
-    """The number of the last of the parent's calls that had begun when the first of `calls` did."""
+    """Number of the parent's last call that had begun when the first of `calls` did."""
     began = next((call.started for call in calls if call.started is not None), None)
     if began is None:
         return 0
@@ -126,5 +128,5 @@ def _since(before: Sequence[Call], calls: Sequence[Call]) -> int:
 
 
 def _begun(calls: Sequence[Call]) -> Iterator[Call]:
-    """The calls with which an epoch begins, but for the first."""
+    """Calls that begin an epoch, except the first."""
     return (call for old, call in pairwise(calls) if old.epoch.number != call.epoch.number)

@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.client_habit import Clock
-from ctxtui.analysis.cache.forecast import CacheForecaster, Floors
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.cache.client_behaviour import Clock
+from ctxtui.analysis.cache.forecast import CacheForecaster, ReadFloors
+from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.forecast import Forecaster
 from ctxtui.analysis.read.absence import NONE_GONE, Absences
 from ctxtui.cache.rules import CacheRules
@@ -40,7 +40,7 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
     at: float | None
     asked_at: float | None
     life: str
-    floors: Floors
+    floors: ReadFloors
     lacking: int
     gone: Absences
     reported: Callable[[int], tuple[int, int]]
@@ -74,9 +74,9 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
         clock = clocks.setdefault(call.thread, Clock())
         foretold = inputs.forecast(call) if call.usage is not None else None
         if call.id in wanted:
-            known = clock.known(call)
-            at = clock.at(call) if known else None
-            asked_at = reads.asked_at(call, foretold is not None and foretold.step.asked) if known else None
+            known = clock.has_time(call)
+            at = clock.earliest(call) if known else None
+            asked_at = reads.time_of(call, foretold is not None and foretold.step.person_wrote) if known else None
             life = reads.life(call)
             pause = at - clock.last if at is not None and clock.last is not None else 0.0
             lacks, gone = before.of(call)
@@ -117,14 +117,14 @@ class _Before:
     def of(self, call: Call) -> tuple[int, Absences]:
         """What is lacking of `call`, in tokens, and what is gone."""
         base = self._last.get(call.thread)
-        if call.fidelity != Fidelity.TRANSCRIPT or not self._book.counted(call.model, call.sent_head):
+        if call.fidelity != Fidelity.TRANSCRIPT or not self._book.is_counted(call.model, call.sent_head):
             gone = self._gone(base) if base is not None else NONE_GONE
             return 0, gone
         if base is None:
             return self._kinds.get(self._kind(call), 0), NONE_GONE
         gone = self._gone(base)
         if base.epoch.number != call.epoch.number or base.usage is None or base.model != call.model:
-            return lacking(self._book, base), gone
+            return unrecorded_tokens(self._book, base), gone
         return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, gone)), gone
 
     def _gone(self, base: Call) -> Absences:
@@ -147,7 +147,7 @@ class _Before:
             self._uncached.add(call.thread)
         self._last[call.thread] = call
         if call.fidelity == Fidelity.TRANSCRIPT:
-            self._kinds.setdefault(self._kind(call), lacking(self._book, call))
+            self._kinds.setdefault(self._kind(call), unrecorded_tokens(self._book, call))
 
     def _kind(self, call: Call) -> tuple[bool, str]:
         return bool(self._book.session.threads[call.thread].parent), call.model

@@ -36,7 +36,7 @@ class SharedContext:
         made = call.skeleton is None
         before = self.context
         if before is not None and made == self.made and (made or before.dialect == _dialect(call)):
-            found = before.grown(call.sent_head)
+            found = before.grow_to(call.sent_head)
         else:
             found = Context.of_call(self._book.session.tree, call, call.sent_head)
         if found is not before:
@@ -48,7 +48,9 @@ class SharedContext:
 
     @property
     def unwritten(self) -> frozenset[int]:
-        """The positions of what a request that is built from a transcript leaves out (`request_counts.left_out`)."""
+        """The positions of what a request that is built from a transcript leaves out
+        (`request_counts.omitted_positions`).
+        """
         context = self.context
         if context is None or not self.made:
             return frozenset()

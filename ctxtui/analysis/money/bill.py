@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.missed import Missed
+from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.input_split import NOTHING, Sum, split_of
 from ctxtui.analysis.money.resent import Resent, Sending
-from ctxtui.analysis.running_totals import running_of
+from ctxtui.analysis.running_totals import running_totals
 from ctxtui.core.call import COUNTED, Call, answer_path
 from ctxtui.core.session import MAIN
 from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
@@ -66,7 +66,7 @@ class Bill(Struct, kw_only=True):
     and blocks that come to more than the report. They are no parts: their money is spread over those."""
 
     parts: dict[str, Sum] = field(default_factory=lambda: dict.fromkeys(PARTS, NOTHING))
-    rewrites: list[Missed] = field(default_factory=list)
+    rewrites: list[CacheMiss] = field(default_factory=list)
     threads: dict[str, float] = field(default_factory=dict)
     in_full: Sum = NOTHING
     """How much of `carry` was paid at full price or written: no cache, or one that fell short."""
@@ -118,12 +118,12 @@ class Bill(Struct, kw_only=True):
 
 
 def bill(
-    book: Book, costs: Mapping[str, Cost | None], missed: Iterable[Missed], only: frozenset[str] | None = None
+    book: Book, costs: Mapping[str, Cost | None], missed: Iterable[CacheMiss], only: frozenset[str] | None = None
 ) -> Bill:
     """The bill of a session, which must be counted whole; `costs` holds every call's price by id, None where unknown,
     `missed` are its misses. With `only`, of those calls alone (each still seen after the ones before it)."""
     found = Bill()
-    running = running_of(book)
+    running = running_totals(book)
     losses = {(one.thread, one.number): one for one in missed}
     for thread in book.session.order:
         sending = Sending(book, running)
@@ -133,7 +133,7 @@ def bill(
                 cost = costs.get(call.id)
                 _enter(found, call, cost, resent, losses.get((thread, number)))
                 _leave_over(found, book, call, cost)
-                if call.answered_in_part:
+                if call.is_partial:
                     found.partial += 1
                     found.likely = found.likely.plus(*_beyond(book, call, cost))
     return found
@@ -154,12 +154,12 @@ def _leave_over(to: Bill, book: Book, call: Call, cost: Cost | None) -> None:
 
 def _beyond(book: Book, call: Call, cost: Cost | None) -> Sum:
     """What the blocks of an answer come to by our count, less what is charged for it."""
-    tokens = sum(book.own(call.model, node) for node in answer_path(book.session.tree, call))
+    tokens = sum(book.block_tokens(call.model, node) for node in answer_path(book.session.tree, call))
     more = max(0, tokens - call.output)
     return Sum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)
 
 
-def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: Missed | None) -> None:
+def _enter(to: Bill, call: Call, cost: Cost | None, resent: Resent, missed: CacheMiss | None) -> None:
     usage = call.usage
     if usage is None or not call.is_reported:
         free = call.stop_reason == COUNTED

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.money.resent import Resent, Sending
 from ctxtui.analysis.running_totals import RunningTotals
@@ -61,7 +61,7 @@ class ThreadCosts:
 
     def missing(self, index: int) -> int:
         """Tokens of call `index` (from 0) that are not in the record."""
-        return lacking(self._book, self.calls[index])
+        return unrecorded_tokens(self._book, self.calls[index])
 
     def kept(self, index: int) -> int:
         """Input tokens of call `index` that begin its context as they began an earlier one's."""
@@ -82,7 +82,7 @@ class ThreadCosts:
 
     def input_usd(self, node: int, since: int = 0) -> float:
         """USD that calls from `since` on took for carrying the block of `node`."""
-        return self.ledger.rate(node, since, self.ledger.done) * self.running.own(node)
+        return self.ledger.rate(node, since, self.ledger.done) * self.running.block_tokens(node)
 
 
 def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCosts]:
@@ -107,7 +107,7 @@ def heaviest(threads: list[ThreadCosts], most: int) -> list[DearBlock]:
         for node in thread.nodes():
             digest = thread.tree[node].block.digest
             where.setdefault(digest, []).append((thread, node))
-            weight = thread.running.own(node) * thread.stays.count(node, len(thread.calls))
+            weight = thread.running.block_tokens(node) * thread.stays.count(node, len(thread.calls))
             carried[digest] = carried.get(digest, 0) + weight
     # Money follows tokens x calls but for the rates: far more candidates than are wanted are priced.
     likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES]
@@ -122,4 +122,4 @@ def _heavy(places: list[tuple[ThreadCosts, int]]) -> DearBlock:
     calls = sum(stop - start for there, at in places for start, stop, _ in there.ledger.read_in(at, there.ledger.done))
     gone = [there.gone(at) for there, at in places]
     running = thread.running
-    return DearBlock(node, running.category(node), running.own(node), usd, calls, 0 if 0 in gone else gone[0])
+    return DearBlock(node, running.category(node), running.block_tokens(node), usd, calls, 0 if 0 in gone else gone[0])

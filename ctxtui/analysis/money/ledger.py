@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.block_lifetimes import Lifetime, Stays
-from ctxtui.analysis.figures import attached, lacking
+from ctxtui.analysis.figures import reattached_tokens, unrecorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES, INDEX
@@ -78,7 +78,7 @@ class CostLedger:
         """Enter up to `limit` further `calls` of the thread, as far as they are counted and priced; returns `done`."""
         for index in range(self.done, min(len(calls), self.done + limit)):
             call = calls[index]
-            if call.id not in costs or not self._running.counted(max(call.sent_head, call.response_head)):
+            if call.id not in costs or not self._running.is_counted(max(call.sent_head, call.response_head)):
                 break
             self.stays.advance(calls, index + 1 - self.stays.done)
             self._enter(index, call, costs[call.id])
@@ -105,8 +105,8 @@ class CostLedger:
 
     def _charge(self, call: Call, cost: Cost | None) -> tuple[Charged, tuple[float, ...]]:
         usage, running = call.usage, self._running
-        missing = lacking(self._book, call)
-        total = missing + running.read(call.sent_head, call.sent_head)
+        missing = unrecorded_tokens(self._book, call)
+        total = missing + running.read_tokens(call.sent_head, call.sent_head)
         if usage is None or not usage.input or not total:
             return _FREE, (0.0,) * _WIDTH
         scale = total / usage.input
@@ -114,7 +114,7 @@ class CostLedger:
         # What an earlier call had cached ends where that call says, however its blocks are counted.
         _, node = self._cached.get(usage.cache_read, (0, ROOT))
         known = node != ROOT and self._book.session.tree.holds(call.sent_head, node)
-        told = missing + running.read(call.sent_head, node) if known else 0
+        told = missing + running.read_tokens(call.sent_head, node) if known else 0
         if known and 0.5 < (ends[1] - told) / (ends[1] - ends[0] or 1) < 2:
             # Else most of what it wrote is in no block, and not to be charged to the few that are.
             ends[0] = told
@@ -129,12 +129,12 @@ class CostLedger:
         rates = [usd / n if n else 0.0 for usd, n in zip((cost.read, cost.write, cost.fresh), counts, strict=True)]
         answer = cost.output / call.output if call.output else 0.0
         charged = Charged(read, write, (rates[0], rates[1], rates[2]), answer)
-        front = missing - attached(self._book, call)
+        front = missing - reattached_tokens(self._book, call)
         return charged, self._categories(call.sent_head, charged, (front, missing), ends)
 
     def _blocks_until(self, head: int, token: float) -> int:
         """How many blocks of the path lie more than half before `token`."""
-        read, tree = self._running.reading(head), self._book.session.tree
+        read, tree = self._running.token_reader(head), self._book.session.tree
         return bisect_right(self._path, 2 * token, key=lambda node: read(node) + read(tree[node].parent))
 
     def _categories(
@@ -156,7 +156,7 @@ class CostLedger:
 
     def _sums_until(self, head: int, token: float) -> list[float]:
         """Tokens by category of the context `head` up to `token`, which may stand inside a block."""
-        running, path, read = self._running, self._path, self._running.reading(head)
+        running, path, read = self._running, self._path, self._running.token_reader(head)
         whole = bisect_right(path, token, key=read)
         last = path[whole - 1] if whole else ROOT
         sums = [float(n) for n in running.sums(head, last)]

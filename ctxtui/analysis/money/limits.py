@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct, to_builtins
 
-from ctxtui.analysis.call_choice import all_unsent
+from ctxtui.analysis.call_choice import unsent_calls
 from ctxtui.analysis.money.bill import Bill
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -133,7 +133,7 @@ def longest_block(session: Session) -> int:
     """Characters of the longest block that any call sent or the next one will send: what the model reads as words or
     arguments."""
     tree, sent, digests, most = session.tree, {ROOT}, set[str](), 0
-    heads = [call.sent_head for call in [*session.calls.values(), *all_unsent(session)]]
+    heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
         while node not in sent:
             sent.add(node)

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.content.diff import alike, versions
 from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
@@ -78,16 +78,18 @@ class Sending:
         assert before is not None and before.usage is not None and usage is not None
         running, kept = self._running(call.model), self._kept(call.sent_head)
         lacking, lacked = self._missing(call), self._missing(before)
-        whole = lacked + running.read(before.sent_head, before.sent_head)
+        whole = lacked + running.read_tokens(before.sent_head, before.sent_head)
         if not whole:
             return Resent(min(usage.input, before.usage.input))
-        same = min(lacked, lacking) + running.read(call.sent_head, kept)
+        same = min(lacked, lacking) + running.read_tokens(call.sent_head, kept)
         size = round(before.usage.input * same / whole)
         changed = kept != before.sent_head and not self._tree.holds(kept, before.sent_head)
-        ours = lacking + running.read(call.sent_head, call.sent_head)
+        ours = lacking + running.read_tokens(call.sent_head, call.sent_head)
         moved = self._moved(before.sent_head, call.sent_head, kept, running) if changed else 0.0
         size = min(size, usage.input)
-        stripped = not changed and running.read(call.sent_head, kept) < running.read(before.sent_head, kept)
+        stripped = not changed and running.read_tokens(call.sent_head, kept) < running.read_tokens(
+            before.sent_head, kept
+        )
         again = min(usage.input - size, round(moved * usage.input / ours) if ours else 0)
         return Resent(size, again, changed, stripped)
 
@@ -104,11 +106,11 @@ class Sending:
             if tree[node].block.kind != HEADER and tree[node].block.digest not in now
         ]
         news = [node for node in nodes if node not in again]
-        found = float(sum(map(running.own, again)))
+        found = float(sum(map(running.block_tokens, again)))
         for old, new in versions(tree, tree, olds, news):
             share = alike(words_of(tree[olds[old]]), words_of(tree[news[new]]))
-            found += running.own(news[new]) * share if share >= LIKE else 0.0
+            found += running.block_tokens(news[new]) * share if share >= LIKE else 0.0
         return found
 
     def _missing(self, call: Call) -> int:
-        return lacking(self._book, call)
+        return unrecorded_tokens(self._book, call)

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.missed import TTL, Missed
+from ctxtui.analysis.cache.miss import TTL, CacheMiss
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import CallCharge, edited_calls
 from ctxtui.analysis.short_names import Names
@@ -31,7 +31,7 @@ ONE_HOUR: Final = 3600.0
 
 def cures(
     threads: Sequence[ThreadCosts],
-    rewrites: Sequence[Missed],
+    rewrites: Sequence[CacheMiss],
     rates: RatesOf,
     names: Names,
     minimum: Callable[[str], int],
@@ -45,7 +45,7 @@ def cures(
     return sorted((cure for cure in found if cure is not None and cure.saves > 0), key=lambda cure: -cure.saves)
 
 
-def hours(thread: ThreadCosts, rewrites: Sequence[Missed], rates: RatesOf) -> Cure | None:
+def hours(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Cure | None:
     """Entries that live an hour in place of five minutes: rewrites after pauses of up to an hour are saved, every
     other write costs more."""
     avoided = {
@@ -89,7 +89,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure 
     used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answers()) if tree[n].category == _CALL}
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
     idle = [n for n in defined if names.label(tree[n]) not in used]
-    freed = {n: thread.running.own(n) for n in idle}
+    freed = {n: thread.running.block_tokens(n) for n in idle}
     labels = tuple(sorted({names.label(tree[n]) for n in idle}))
     return from_the_start(TOOLS, thread, freed, charge, names=labels, count=len(labels))
 
@@ -161,7 +161,7 @@ def cleared(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 
 def _results(thread: ThreadCosts) -> list[int]:
     """The first nodes of the results that are worth clearing: those that were most to carry, if there are many."""
-    tree, own = thread.tree, thread.running.own
+    tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= LEAST]
     if len(large) > _MOST_RESULTS:
         large.sort(key=lambda node: -own(node) * thread.stays.count(node, len(thread.calls)))
@@ -177,7 +177,7 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.charged(index)
     newest = _newest_results(thread, head)
-    whole = running.read(head, head) + thread.missing(index)
+    whole = running.read_tokens(head, head) + thread.missing(index)
     scale = call.usage.input / whole if call.usage is not None and whole else 1.0
     # Where the cached prefix ends, in our tokens.
     end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
@@ -187,11 +187,11 @@ def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int
     standing = {there: node for node in before if (there := thread.stays.standing(node, index)) is not None}
     for there in _deepest(thread, standing.keys() - newest):
         node = standing[there]
-        own = running.own(node)
+        own = running.block_tokens(node)
         saved += thread.input_usd(node, index) * (own - PLACEHOLDER) / own
         gone, count = gone + own, count + 1
         gone_read += own if tree[there].depth <= charged.read else 0
-        behind = max(0.0, end - running.read(head, tree[there].parent) - gone_read)
+        behind = max(0.0, end - running.read_tokens(head, tree[there].parent) - gone_read)
         yield Cure(
             kind=CLEAR, saves=saved - behind * dearer, thread=thread.thread, call=index + 1, count=count, tokens=gone
         )
@@ -224,7 +224,7 @@ def written_rate(call: Call, by: Rates) -> float:
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh
-    return by.written(usage) / usage.cache_write
+    return by.write_cost(usage) / usage.cache_write
 
 
 CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries", "unused tools", "cache"
@@ -260,8 +260,8 @@ def by_policy(thread: ThreadCosts, context: Context, found: Remedy, charge: Call
     freed = {}
     for position, less in found.saved.items():
         # A block may count less in the thread's weights than in the request's; more than all of it never goes.
-        own = thread.running.own(context.nodes[position])
+        own = thread.running.block_tokens(context.nodes[position])
         if own:
             freed[context.nodes[position]] = min(less, own)
-    names = (found.names[0], found.risk.words)
+    names = (found.names[0], found.risk.description)
     return from_the_start(POLICY, thread, freed, charge, names=names, count=len(freed))

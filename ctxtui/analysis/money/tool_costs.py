@@ -132,7 +132,7 @@ class _Reading:
         return found
 
     def _define(self, thread: ThreadCosts, node: int, found: dict[str, int]) -> None:
-        usd, tokens = thread.input_usd(node), thread.running.own(node)
+        usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
         stood = [
             index for start, stop, _ in thread.stays.stretches(node, len(thread.calls)) for index in range(start, stop)
         ]
@@ -163,7 +163,7 @@ class _Reading:
         tool = self._tool(server, name)
         tool.use_usd += thread.input_usd(node)
         if tree[node].category == _RESULT and self._is_new(thread, node):
-            tool.results += thread.running.own(node)
+            tool.results += thread.running.block_tokens(node)
 
     def _prove(self, block: Block, server: str) -> None:
         if server and server not in self._mcp and is_mcp(block, server):
@@ -174,7 +174,7 @@ class _Reading:
         here = self._tree[node]
         if here.category == _CALL:
             return called(here.block)
-        asked = self._names.result_of(here)
+        asked = self._names.call_of_result(here)
         return called(self._tree[asked].block) if asked is not None else split_name(self._names.label(here))
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.money.spending import SpendingRow, row_of
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.errors import NotFound
@@ -94,7 +94,7 @@ def added(calls: Iterable[tuple[str, SpendingRow]]) -> SessionTotals:
 def main_thread(session: Session) -> str:
     """The thread that a session is opened at."""
     try:
-        return choose(session).thread
+        return choose_call(session).thread
     except NotFound:
         return MAIN
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen
+from ctxtui.analysis.cache.truncated_prompt import is_cut, unseen_nodes
 from ctxtui.analysis.read.absence import COMPACTED, CUT, EDITED, NONE_GONE, THINKING_LEFT_OUT, Absences, GoneBlocks
 from ctxtui.analysis.read.searches import compacted, links
 from ctxtui.analysis.read.shortfall import (
@@ -87,9 +87,9 @@ def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) 
     tree = book.session.tree
 
     def own(node: int) -> int:
-        return 0 if tree[node].block.kind == HEADER else book.own(call.model, node)
+        return 0 if tree[node].block.kind == HEADER else book.block_tokens(call.model, node)
 
-    nodes = unseen(tree, call.sent_head, own, sum(sums), read)
+    nodes = unseen_nodes(tree, call.sent_head, own, sum(sums), read)
     return NONE_GONE.and_(GoneBlocks(nodes, CUT), 0, number)
 
 
@@ -128,7 +128,7 @@ class ReadContexts:
             for index, call in enumerate(calls):
                 if known and index < same:
                     read = known.read[index]
-                elif self._book.counted(call.model, max(call.sent_head, call.response_head)):
+                elif self._book.is_counted(call.model, max(call.sent_head, call.response_head)):
                     read = self._next(line, call)
                 else:
                     # Another thread has folded it in since everything was counted.
@@ -194,7 +194,7 @@ class ReadContexts:
     def _standing(self, call: Call, gone: Absences, head: int) -> Absences:
         """What is `gone` of the context of `call`, as it stands in `head`: that is the agent's own where it left under
         edits, and its blocks are others' nodes."""
-        if not gone or not call.edited or self._tree.holds(head, call.sent_head):
+        if not gone or not call.is_edited or self._tree.holds(head, call.sent_head):
             return gone
         return self._carried(gone, self._tree.common(call.sent_head, head), head)
 
@@ -210,7 +210,7 @@ class ReadContexts:
             for node, one in gone.of.items():
                 if tree[node].category == _THINKING and node < start:
                     continue  # taken out as thinking of an earlier turn already
-                own = book.own_by_category(model, node)
+                own = book.block_tokens_by_category(model, node)
                 for category, n in own.items():
                     sums[category] += n
                 sums[next(iter(own))] -= min(one.left, sum(own.values()))

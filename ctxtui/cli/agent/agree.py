@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 from msgspec import Struct, field
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.content.agreement import Agreement, agreements, load_bearing, spread
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
@@ -22,13 +22,13 @@ from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
 from ctxtui.services.chat import resending
 from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-from ctxtui.services.chat.model_choice import choose as choose_model
-from ctxtui.services.chat.model_summary import wish_for
-from ctxtui.services.chat.resending import ResendQuote, WantedVariant
+from ctxtui.services.chat.model_choice import choose_model as choose_model
+from ctxtui.services.chat.model_summary import parse_choice
+from ctxtui.services.chat.resending import ResendQuote, VariantSpec
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.policy_registry import every_policy
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.lab.variants import policy_named
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
@@ -73,10 +73,10 @@ def agree(
 ) -> None:
     """Does it still work?"""
     config = config_of(context)
-    known = every_policy()
+    known = load_policies()
     # As the lab reads them: with settings behind the name.
-    wanted = [WantedVariant(name=name, steps=policy_named(name, known)[1]) for name in policies]
-    wanted += [WantedVariant(name=name, model=name) for name in models]
+    wanted = [VariantSpec(name=name, steps=policy_named(name, known)[1]) for name in policies]
+    wanted += [VariantSpec(name=name, model=name) for name in models]
     found = agreed(opened(name, config.settings), config, wanted, calls, budget_usd, leave_out, base_url, thread)
     write_json(agreed_json(found)) if as_json else _print(found, config.settings.glyphs)
 
@@ -98,28 +98,28 @@ class Agreed(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def agreed(
-    loaded: Loaded, config: Config, variants: Sequence[WantedVariant], calls: int, budget_usd: float, leave_out: int,
+    loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> Agreed:  # fmt: skip
     """Send so many `calls` of a session's `thread` again, also under `variants` and without each of so many of the
     heaviest blocks, to the provider at `base_url` ("": its own). Raises `CtxtuiError`: nothing can be sent again, it
     could cost more than the budget."""
     settings = config.settings
-    chosen = choose(loaded.session, thread)
-    numbers = spread(resending.resendable(loaded.session, chosen.thread), calls)
+    chosen = choose_call(loaded.session, thread)
+    numbers = spread(resending.resendable_calls(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
     partner = asyncio.run(_partner(call.model or loaded.session.model, base_url, config))
-    with Working("putting requests together") as work, counter_with_memory(settings) as counter:
-        known = account(loaded.session, counter, settings)
+    with Working("putting requests together") as work, cached_counter(settings) as counter:
+        known = make_account(loaded.session, counter, settings)
         heavy = resending.heaviest_blocks(known, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
-        left_out = [resending.WantedVariant(name=one.name, without=one.digest) for one in heavy]
+        left_out = [resending.VariantSpec(name=one.name, without=one.digest) for one in heavy]
         wanted = [*variants, *left_out]
-        plan = list(resending.planned(known, counter, settings, partner, chosen.thread, numbers, wanted))
-        quote = resending.quote(plan)
+        plan = list(resending.plan_resends(known, counter, settings, partner, chosen.thread, numbers, wanted))
+        quote = resending.quote_plan(plan)
         told = "at an unknown price" if quote.usd is None else f"${quote.usd:,.3f} at most"
         models = " and ".join(dict.fromkeys([partner.model, *(one.model for one in variants if one.model)]))
         note(f"{quote.requests:,} requests to {models} ({partner.endpoint}): {told}")
-        resending.within(quote, budget_usd)
+        resending.check_budget(quote, budget_usd)
 
         def charge(usage: Usage, model: str) -> float | None:
             cost = price(usage, model, partner.endpoint.name, None, known.table)
@@ -128,7 +128,7 @@ def agreed(
         def tell(done: int, of: int) -> None:
             work.say(f"answer {done:,} of {of:,}")
 
-        trials = asyncio.run(resending.carried_out(plan, partner, charge, tell))
+        trials = asyncio.run(resending.send_plan(plan, partner, charge, tell))
     found = agreements(trials)
     weights = {one.name: one.tokens for one in heavy}
     about = loaded.session.about
@@ -146,7 +146,7 @@ def agreed(
 
 
 async def _partner(model: str, base_url: str, config: Config) -> ChatModel:
-    wish = wish_for(model)
+    wish = parse_choice(model)
     if base_url:
         wish = ModelChoice(provider=wish.provider, model=model, base_url=base_url)
     return await choose_model(wish, config, os.environ)

@@ -18,12 +18,12 @@ from ctxtui.cli.context import config_of, opened
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.around import Around
-from ctxtui.services.attach.beside import split
-from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, answers_of, parted
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, collect_answers, split_fork
 from ctxtui.services.attach.registry import program_of
+from ctxtui.services.attach.relayed_program import RelayedProgram
+from ctxtui.services.attach.tmux_pane import split
 from ctxtui.services.config.paths import attached_dir, database
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -91,15 +91,15 @@ def exec_(
     if thread and not fork:
         raise WrongUse("--thread says of which thread the call is that --fork names", place="--thread")
     # Before the program runs: what is wrong with a policy is told now.
-    chosen_steps(policies, given)
-    around = Around(
+    build_steps(policies, given)
+    around = RelayedProgram(
         command=command,
         program=program_of(command, name),
         folder=attached_dir(),
         database=database(config_of(context).settings.data_dir),
         env=dict(os.environ),
         cwd=os.getcwd(),
-        given=dict(map(upstream_of, upstreams)),
+        named_upstreams=dict(map(upstream_of, upstreams)),
         tags=tags,
         forward=forward,
         hold=rules_for(rules, each=hold),
@@ -111,8 +111,8 @@ def exec_(
     )
     if beside and (why := split(around.folder, around.run)):
         note(why)
-    with feeding(otlp, config_of(context).settings, otlp_content, lambda: around.recorded):
-        code = asyncio.run(_served(around, as_json) if print_env else around.go())
+    with feeding(otlp, config_of(context).settings, otlp_content, lambda: around.recorded_files):
+        code = asyncio.run(_served(around, as_json) if print_env else around.run_to_end())
     if not print_env:
         _tell(around, quiet)
     return code
@@ -120,28 +120,28 @@ def exec_(
 
 def _answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     """The answers of the session that is forked. Raises `NotFound`, `BadConfig`."""
-    name, number = parted(fork)
+    name, number = split_fork(fork)
     # A client's own transcript may be called the same: what went by ctxtui is meant.
     own = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
     name = str(own[0]) if len(own) == 1 else name
-    return answers_of(opened(name, config_of(context).settings), thread or MAIN, number)
+    return collect_answers(opened(name, config_of(context).settings), thread or MAIN, number)
 
 
-def _tell(around: Around, quiet: bool) -> None:
+def _tell(around: RelayedProgram, quiet: bool) -> None:
     """What was recorded, for a person; what was not, for everybody."""
     for trouble in around.troubles:
         note(trouble)
-    if around.unheard and not quiet:
-        note(around.unheard)
-    if around.fork is not None and (not quiet or around.fork.departed):
-        note(around.fork.words)
+    if around.silence_advice and not quiet:
+        note(around.silence_advice)
+    if around.fork is not None and (not quiet or around.fork.departure):
+        note(around.fork.summary)
     if quiet or not sys.stderr.isatty():
         return
     for path in around.recorder.files:
         note(f"recorded: ctxtui open {shlex.quote(Path(path).stem)}")
 
 
-async def _served(around: Around, as_json: bool) -> int:
+async def _served(around: RelayedProgram, as_json: bool) -> int:
     env = await around.serve()
     if as_json:
         write_json({"env": env.env, "arguments": env.arguments, "urls": around.urls})

@@ -93,7 +93,7 @@ def _size(one: dict[str, Any]) -> str:
 def _edits(context: click.Context, held: dict[str, Any]) -> int:
     """How many edits are applied to the thread of a request: under these it would leave."""
     kept = AppliedEdits(database(config_of(context).settings.data_dir))
-    return len(kept.of(str(held.get("session")), str(held.get("thread"))).applied)
+    return len(kept.read(str(held.get("session")), str(held.get("thread"))).applied)
 
 
 def _counted(edits: int) -> str:

@@ -20,16 +20,16 @@ from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.providers.endpoint import ANTHROPIC, RESPONSES
-from ctxtui.services.chat.model_choice import USUAL, makers
+from ctxtui.services.chat.model_choice import DEFAULT_MODELS, providers_of
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.mcp_servers import McpServer, servers
+from ctxtui.services.config.mcp_servers import McpServer, load_servers
 from ctxtui.services.config.paths import data_dir, log_dir
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.mcp.connection import ServerState
-from ctxtui.services.mcp.definition_size import DefinitionSizes, listed_in, sizes
-from ctxtui.services.mcp.server_pool import ServerLeave, ServerPool
+from ctxtui.services.mcp.definition_size import DefinitionSizes, measure_definitions, read_definitions
+from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import tool_ledger as view
@@ -75,9 +75,9 @@ def list_(context: click.Context, as_json: bool) -> None:
     if not found:
         note("no MCP server is configured: [mcp.NAME] in your configuration, or a project's .mcp.json")
     for one in found:
-        state = "off" if not one.enabled else "on" if leave.given(one) else "asks"
-        write(f"{state:<5} {one_line(one.name, 40):<20} {one_line(one.told, 400)}")
-        if not leave.given(one):
+        state = "off" if not one.enabled else "on" if leave.is_allowed(one) else "asks"
+        write(f"{state:<5} {one_line(one.name, 40):<20} {one_line(one.description, 400)}")
+        if not leave.is_allowed(one):
             note(f"{one.name} is named by {one.place}: `ctxtui mcp allow {one.name}` lets it start as it is now")
 
 
@@ -91,8 +91,8 @@ def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None
     servers = [_named(found, name) for name in names]
     for server in servers:
         if server.project:
-            leave.give(server)
-            note(f"{server.name} of {server.place} may start: {server.told}")
+            leave.allow(server)
+            note(f"{server.name} of {server.place} may start: {server.description}")
         else:
             note(f"{server.name} is your own ({server.place}): it needs no leave")
     if as_json:
@@ -116,11 +116,11 @@ def size(context: click.Context, what: str, model: str, most: int | None, as_jso
     Example: ctxtui mcp size tools.json --json
     """
     config = config_of(context)
-    definitions = listed_in(Path(what)) if _is_file(what) else asyncio.run(_asked(config, what))
-    model = model or config.settings.model or USUAL["anthropic"]
-    dialect = RESPONSES if makers(model) == ["openai"] else ANTHROPIC
-    with counter_with_memory(config.settings) as counter:
-        found = sizes(definitions, model, dialect, config.settings, counter)
+    definitions = read_definitions(Path(what)) if _is_file(what) else asyncio.run(_asked(config, what))
+    model = model or config.settings.model or DEFAULT_MODELS["anthropic"]
+    dialect = RESPONSES if providers_of(model) == ["openai"] else ANTHROPIC
+    with cached_counter(config.settings) as counter:
+        found = measure_definitions(definitions, model, dialect, config.settings, counter)
     over = most is not None and found.tokens > most
     write_json(_sizes_json(found, what, most)) if as_json else _print(found)
     if over:
@@ -136,25 +136,25 @@ async def _asked(config: Config, name: str) -> Sequence[Json]:
     """The definitions of a server's tools, by the names that models know. Raises `NotFound`, `CtxtuiError`."""
     found, leave = _configured(config)
     server = _named(found, name)
-    if not leave.given(server):
+    if not leave.is_allowed(server):
         raise CtxtuiError(
-            f"the MCP server {name} was not allowed yet: {server.told}",
+            f"the MCP server {name} was not allowed yet: {server.description}",
             place=server.place,
             way_out=f"`ctxtui mcp allow {name}` lets it start as it is now",
         )
     pool = ServerPool([server], leave, log_dir() / "mcp", key_over_http=config.settings.key_over_http)
-    one = pool.of(name)
+    one = pool.connection(name)
     try:
         await one.start()
         if one.state != ServerState.READY:
-            raise CtxtuiError(f"the MCP server {name} does not start: {one.why}")
-        return pool.definitions_of([name])
+            raise CtxtuiError(f"the MCP server {name} does not start: {one.error}")
+        return pool.definitions([name])
     finally:
         await pool.close()
 
 
-def _configured(config: Config) -> tuple[list[McpServer], ServerLeave]:
-    return servers(config, Path.cwd()), ServerLeave(data_dir(config.settings.data_dir))
+def _configured(config: Config) -> tuple[list[McpServer], ServerPermissions]:
+    return load_servers(config, Path.cwd()), ServerPermissions(data_dir(config.settings.data_dir))
 
 
 def _named(found: Sequence[McpServer], name: str) -> McpServer:
@@ -165,13 +165,13 @@ def _named(found: Sequence[McpServer], name: str) -> McpServer:
     return server
 
 
-def _server_json(one: McpServer, leave: ServerLeave) -> dict[str, Any]:
+def _server_json(one: McpServer, leave: ServerPermissions) -> dict[str, Any]:
     return {
         "name": one.name,
         "transport": "sse" if one.sse else "http" if one.url else "stdio",
-        "starts": one.told,
+        "starts": one.description,
         "enabled": one.enabled,
-        "allowed": leave.given(one),
+        "allowed": leave.is_allowed(one),
         "place": one.place,
         "project": one.project or None,
     }

@@ -13,7 +13,7 @@ from ctxtui.attach.peer import system_tells
 from ctxtui.cli.agent.relay_options import feeding, otlp_options, upstream_of
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import note, shown, write, write_json
-from ctxtui.services.attach import standing, status_install
+from ctxtui.services.attach import shared_relay, status_install
 from ctxtui.services.config.paths import attached_dir, database
 
 
@@ -50,11 +50,11 @@ def proxy(
     if action == "off":
         return _off(folder, config_of(context).settings.data_dir, as_json)
     if action == "status":
-        return _status(standing.standing_one(folder), as_json)
+        return _status(shared_relay.running_relay(folder), as_json)
     named = dict(map(upstream_of, upstreams))
     settings = config_of(context).settings
-    relay = standing.StandingRelay(
-        folder, database(settings.data_dir), {**standing.usual(os.environ), **named}, port, settings
+    relay = shared_relay.SharedRelay(
+        folder, database(settings.data_dir), {**shared_relay.default_upstreams(os.environ), **named}, port, settings
     )
 
     def ready(urls: dict[str, str]) -> None:
@@ -70,7 +70,7 @@ def proxy(
     def lost(trouble: str) -> None:
         note(f"not everything was recorded: {trouble}")
 
-    with feeding(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded):
+    with feeding(otlp, config_of(context).settings, otlp_content, lambda: relay.recorded_files):
         asyncio.run(relay.serve(ready, lost))
     for trouble in relay.recorder.troubles:
         lost(trouble)
@@ -82,10 +82,10 @@ def _off(folder: Path, data: str, as_json: bool) -> int:
     removed = status_install.remove_everywhere(data)
     for file in removed:
         note(f"the status line is taken out: {file}")
-    if removed and standing.standing_one(folder) is None:
+    if removed and shared_relay.running_relay(folder) is None:
         pid = None
     else:
-        pid = standing.end(folder)
+        pid = shared_relay.stop_relay(folder)
         note("the relay has ended; give programs their own base URLs again")
     if as_json:
         write_json({"ended": pid, "removed": [str(file) for file in removed]})

@@ -11,7 +11,7 @@ import click
 
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note
-from ctxtui.services.attach.hold_rules import HoldRules, rules_of
+from ctxtui.services.attach.hold_rules import HoldRules, rules_from_options
 from ctxtui.services.attach.otlp import OtlpFeed
 from ctxtui.services.config.settings import Settings
 
@@ -60,7 +60,7 @@ def told_rules(given: dict[str, Any], *, each: bool) -> dict[str, Any]:
 
 def rules(given: dict[str, Any], *, each: bool) -> HoldRules:
     """The rules themselves. Raises `BadConfig`."""
-    return rules_of(told_rules(given, each=each))
+    return rules_from_options(told_rules(given, each=each))
 
 
 LOCAL: Final = "http://127.0.0.1:4318"

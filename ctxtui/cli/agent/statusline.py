@@ -9,7 +9,7 @@ from typing import Final
 from ctxtui.analysis.money.status_line import warned
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.attach.status_line import price_of, status_of, told_by
+from ctxtui.services.attach.status_line import build_status, parse_input, price_call
 from ctxtui.services.config.config import load
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.client_quotas import keep
@@ -24,12 +24,12 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     """Print the line for what a client says on standard input. Raises `CtxtuiError`."""
     if sys.stdin.isatty():
         raise CtxtuiError("a client says on standard input what is to be told", way_out=_WAY)
-    told = told_by(sys.stdin.read())
+    told = parse_input(sys.stdin.read())
     settings = settings or load().settings
-    status = status_of(told, settings)
+    status = build_status(told, settings)
     keep(told, settings, status.at)
     usage = status.coming()
-    usd, cold = (price_of(one, told, settings) for one in (usage, status.coming(cold=True)))
+    usd, cold = (price_call(one, told, settings) for one in (usage, status.coming(cold=True)))
     warning = warned(status, cold)
     if as_json:
         write_json(

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.edit.share import emit
 from ctxtui.cli.output import note, write, write_json
@@ -25,7 +25,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
-from ctxtui.services.config.policy_registry import chosen_steps
+from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
@@ -97,13 +97,15 @@ def curate(
     if form in RESUMED and after is False:
         raise click.UsageError(AWAITING, context)
     settings = config_of(context).settings
-    steps = chosen_steps(policies, given)
+    steps = build_steps(policies, given)
     if edits_file is not None and not edits_file.is_file():
         raise NotFound("no such file", place=str(edits_file))
     edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
     loaded = opened(name, settings)
     after = bool(after or flags["applied"] or form in RESUMED)
-    stand = applied_edits(loaded, settings, choose(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    stand = (
+        applied_edits(loaded, settings, choose_call(loaded.session, thread, number or 0)) if flags["applied"] else ()
+    )
     if flags["applied"] and not stand:
         note("no edit is applied: `a` in the inspector applies what is staged")
     found = curated_from(
@@ -163,7 +165,7 @@ def curated_from(
     """A call's context, counted, under `edits` and `steps`; `which` is its thread and number, `resumed` says that a
     tool is to go on from it. Those of the `edits` that `stand`, because they are applied, are no part of the price
     where others come to them, or the call left under edits already."""
-    chosen = choose(loaded.session, *which)
+    chosen = choose_call(loaded.session, *which)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
@@ -173,7 +175,7 @@ def curated_from(
             chosen,
             steps=steps,
             edits=edits,
-            under=stand if steps or len(edits) > len(stand) or chosen.call.edited else (),
+            under=stand if steps or len(edits) > len(stand) or chosen.call.is_edited else (),
             after=after,
             resumed=resumed,
             drops_blocks=drops_blocks,

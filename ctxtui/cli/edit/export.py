@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.cli.agent.relay_options import otlp_options
 from ctxtui.cli.all_sessions import Age, known_sessions
 from ctxtui.cli.context import CALL_OPTION, FORCE_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
@@ -94,7 +94,7 @@ def export(
         raise click.UsageError("--json needs -o: standard output is the export itself", context)
     else:
         loaded = opened(name, settings)
-        chosen = choose(loaded.session, thread, number or 0)
+        chosen = choose_call(loaded.session, thread, number or 0)
         _write_one(loaded, chosen, form, output, replace=force, as_json=as_json)
 
 
@@ -130,7 +130,9 @@ def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bo
     exporter.send()
     missing = exporter.waiting + exporter.lost
     if missing:
-        raise CtxtuiError(f"{missing:,} of {len(session.calls):,} calls were not sent: {exporter.why}", place="--otlp")
+        raise CtxtuiError(
+            f"{missing:,} of {len(session.calls):,} calls were not sent: {exporter.error}", place="--otlp"
+        )
     if as_json:
         write_json({"url": exporter.url, "sent": exporter.sent})
     else:

@@ -20,8 +20,8 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.report import masked
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import REPORT, ReportAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import REPORT, ReportRequest
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
 from ctxtui.views.pages.report_page import ReportedSession, ReportPage, page
@@ -72,7 +72,7 @@ def report(
     """Say what sessions came to."""
     settings = config_of(context).settings
     masker = masker_of(mask)
-    every = expanded(names, settings.clients)
+    every = expand_names(names, settings.clients)
     if html is not None and as_json:
         raise WrongUse("--html and --json are two forms", way_out="choose one")
     if number and len(every) > 1:
@@ -84,7 +84,9 @@ def report(
         return refuse(failed[0][1], as_json=as_json)
     if as_json:
         labels = every if len(every) == len(found) else [one.title for one in found]
-        write_json({"sessions": [_session_json(*each) for each in zip(found, map(masker.text, labels), strict=True)]})
+        write_json(
+            {"sessions": [_session_json(*each) for each in zip(found, map(masker.mask_text, labels), strict=True)]}
+        )
     elif html is None:
         _print(found, settings, every)
     else:
@@ -114,13 +116,13 @@ def _read(
 ) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
     found: list[ReportedSession] = []
     failed: list[tuple[str, CtxtuiError]] = []
-    asked = ReportAsked(settings, thread, number)
+    asked = ReportRequest(settings, thread, number)
     for one in worked(REPORT, names, asked, settings, "working out the report"):
         if one.error is not None:
             failed.append((one.name, one.error))
         else:
             # Masked here, one after the other: the same secret has the same mask in all of them.
-            found.append(masked(one.found, masker))
+            found.append(masked(one.result, masker))
     return found, failed
 
 
@@ -132,7 +134,7 @@ def _page(
     title = ordered[0].title if one else f"{len(ordered):,} sessions"
     if one and ordered[0].number:
         title = f"{title}: call {ordered[0].number:,}"
-    told = tuple((masker.text(name), masker.text(str(trouble))) for name, trouble in failed)
+    told = tuple((masker.mask_text(name), masker.mask_text(str(trouble))) for name, trouble in failed)
     return ReportPage(
         title=title,
         sessions=tuple(ordered),

@@ -12,7 +12,7 @@ from ctxtui.cli.output import answer, note, shown
 from ctxtui.cli.progress import Working
 from ctxtui.curation.masking import summarize_report
 from ctxtui.services.config.paths import database
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
@@ -40,8 +40,10 @@ def scrub(context: click.Context, name: str, mask: str, new: str, as_json: bool)
     session = opened(name, settings).session
     masker = masker_of(mask)
     with Working("masking"), Store.open(database(settings.data_dir)) as store:
-        copy = scrubbed(session, new or masker.word(f"{session.about.id or 'session'}-scrubbed"), masker)
-        id_ = store.import_session(copy, SourceInfo(format=copy.about.source), price=price_of(prices_for(settings)))
+        copy = scrubbed(session, new or masker.mask_word(f"{session.about.id or 'session'}-scrubbed"), masker)
+        id_ = store.import_session(
+            copy, SourceInfo(format=copy.about.source), price=make_call_pricer(prices_for(settings))
+        )
         store.tag(id_, (MASKED,))
     answer(as_json, {"id": id_, "of": session.about.id, "level": mask, "masked": dict(masker.report)}, shown(id_))
     note(f"masked ({mask}): {summarize_report(masker.report)}")

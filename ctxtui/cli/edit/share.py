@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import CALL_OPTION, FORCE_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.progress import counting
@@ -83,7 +83,7 @@ def share(
         raise click.UsageError("--json needs -o: standard output is the page itself", context)
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    chosen = choose(loaded.session, thread, number or 0)
+    chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings) as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.short_names import Names
 from ctxtui.cli import exit_codes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
@@ -18,7 +18,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
-from ctxtui.curation.manual_edits import asked as proposed
+from ctxtui.curation.manual_edits import edits_for_key as proposed
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.curate import Curation
 from ctxtui.services.editing.named_blocks import NamedBlock, blocks_of, name_of, position_of
@@ -94,7 +94,7 @@ class _Desk(Struct, frozen=True):
 
     @classmethod
     def of(cls, loaded: Loaded, thread: str, settings: Settings) -> _Desk:
-        edits, chosen = SessionEdits(loaded, settings), choose(loaded.session, thread).thread
+        edits, chosen = SessionEdits(loaded, settings), choose_call(loaded.session, thread).thread
         return cls(loaded, chosen, edits, edits.of(chosen), settings)
 
     def curated(self) -> Curation:
@@ -136,7 +136,7 @@ class _Desk(Struct, frozen=True):
         so. What its author took back can be staged again."""
         if author == USER:
             return edit
-        made = make(edit.kind, edit.targets, edit.given, author=author)
+        made = make(edit.kind, edit.targets, edit.params, author=author)
         again = sum(one.reverts.partition("~")[0] == made.id and one.author == author for one in self.overlay.log)
         return replace(made, id=f"{made.id}~{again}") if again else made
 
@@ -168,7 +168,7 @@ def _staged_lines(desk: _Desk, found: Curation) -> Iterator[str]:
         state = "applied" if edit.id in applied else "staged"
         blocks = ", ".join(_target_names(found, edit)) or "a block that is not in this context"
         author = safe_text.one_line(edit.author, 60)
-        yield f"{state:<8} {kind_of(edit.kind).shown:<12} {blocks}  by {author}"
+        yield f"{state:<8} {kind_of(edit.kind).label:<12} {blocks}  by {author}"
 
 
 def _target_names(found: Curation, edit: Edit) -> list[str]:

@@ -9,17 +9,17 @@ from typing import Any, Final
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.audit import Audited, summary
-from ctxtui.analysis.cache.audit import cache_bands, cache_summary
-from ctxtui.analysis.cache.missed import NOT_IN_RECORD
+from ctxtui.analysis.audit import AuditedCall, summarize
+from ctxtui.analysis.cache.audit import summarize_bands, summarize_reads
+from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note_failed, refuse, shown, write, write_json
 from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.services.counting.books import Audit
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import AUDIT, AuditAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import AUDIT, AuditRequest
 from ctxtui.tokens.estimators import ESTIMATORS
 
 Rows = dict[str, Audit]
@@ -50,9 +50,9 @@ _NAME: Final = 38
 def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None, as_json: bool) -> int:
     """Hold forecasts against reports."""
     settings = config_of(context).settings
-    asked = AuditAsked(settings, estimator or "")
-    done = worked(AUDIT, expanded(paths, settings.clients), asked, settings, "foretelling")
-    rows: Rows = {one.name: one.found for one in done if one.error is None}
+    asked = AuditRequest(settings, estimator or "")
+    done = worked(AUDIT, expand_names(paths, settings.clients), asked, settings, "foretelling")
+    rows: Rows = {one.name: one.result for one in done if one.error is None}
     failed = [(one.name, one.error) for one in done if one.error is not None]
     if failed and not rows:
         return refuse(failed[0][1], as_json=as_json)
@@ -67,9 +67,10 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
         "calls": len(every),
-        "input_tokens": summary(every),
+        "input_tokens": summarize(every),
         "per_file": [
-            {"file": name, "calls": len(one.inputs), "input_tokens": summary(one.inputs)} for name, one in rows.items()
+            {"file": name, "calls": len(one.inputs), "input_tokens": summarize(one.inputs)}
+            for name, one in rows.items()
         ],
         "per_call": [_call(name, row) for name, one in rows.items() for row in one.inputs],
         **cache_json(rows),
@@ -77,7 +78,7 @@ def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, A
     }
 
 
-def _call(name: str, row: Audited) -> dict[str, Any]:
+def _call(name: str, row: AuditedCall) -> dict[str, Any]:
     fields = to_builtins(row)
     del fields["asked"]
     return {"file": name, **fields}
@@ -93,8 +94,8 @@ def as_text(rows: Rows) -> str:
     return "\n".join([above, head, *lines, *cache_text(rows)])
 
 
-def _line(name: str, rows: list[Audited]) -> str:
-    figures = summary(rows)
+def _line(name: str, rows: list[AuditedCall]) -> str:
+    figures = summarize(rows)
     cells = " ".join(f"{'-' if figures[key] is None else format(figures[key], '.2f'):>10}" for key, _ in _COLUMNS)
     plain = shown(name)
     return f"{plain if len(plain) <= _NAME else '…' + plain[1 - _NAME :]:{_NAME}} {len(rows):>6} {cells}"
@@ -104,8 +105,8 @@ def cache_json(rows: Rows) -> dict[str, Any]:
     """The fields of ``audit --json`` about the cache; every aggregate can be worked out from ``cache_per_call``."""
     every = [row for one in rows.values() for row in one.reads]
     return {
-        "cache_read": cache_summary(every),
-        "cache_band": cache_bands(every),
+        "cache_read": summarize_reads(every),
+        "cache_band": summarize_bands(every),
         "cache_misses": [one for name, some in rows.items() for one in _misses(name, some)],
         "cache_per_call": [{"file": name, **to_builtins(row)} for name, one in rows.items() for row in one.reads],
     }
@@ -126,8 +127,8 @@ def _misses(name: str, one: Audit) -> Iterator[dict[str, Any]]:
 def cache_text(rows: Rows) -> Iterator[str]:
     """Some lines per provider; every miss that nothing in the recordings explains has one, with its evidence."""
     every = [row for one in rows.values() for row in one.reads]
-    bands = cache_bands(every)
-    for provider, got in cache_summary(every).items():
+    bands = summarize_bands(every)
+    for provider, got in summarize_reads(every).items():
         missed = got["misses"]
         yield ""
         yield (

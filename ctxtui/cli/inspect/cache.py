@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.cache.marker_trials import Placing
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.cache.marker_trials import MarkerTrials
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cache.marker_placement import DEFAULT
-from ctxtui.cache.marker_value import Worth
+from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
@@ -20,7 +20,7 @@ from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
 from ctxtui.services.library.preflight import placings
 from ctxtui.services.members import members
-from ctxtui.services.workers.session_report import missed
+from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import sentence
 from ctxtui.views.lists import misses
 from ctxtui.views.text import cells, numbers, safe_text
@@ -48,9 +48,9 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         return
     coming = None
     with counting(settings) as counter:
-        found = missed(loaded.session, counter, settings)
+        found = find_misses(loaded.session, counter, settings)
         if loaded.session.calls:
-            chosen = choose(loaded.session)
+            chosen = choose_call(loaded.session)
             edits = edits_of(loaded, settings, chosen)
             coming = coming_of(loaded.session, counter, settings, chosen.thread, edits)
     if as_json:
@@ -58,8 +58,8 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
         return
     painter, room = Painter(settings.glyphs), width()
     painter.line([*misses.head(found), *([Span("   "), *misses.foreseen(found)] if found.calls else [])])
-    if found.found:
-        painter.lines(table_lines(misses.table(found.found), found.found, room))
+    if found.misses:
+        painter.lines(table_lines(misses.table(found.misses), found.misses, room))
     painter.lines(sentence(coming, time.time()) if coming is not None else ())
 
 
@@ -126,7 +126,7 @@ _MOST = 5
 """Markers listed one by one."""
 
 
-def markers_json(found: Sequence[Placing]) -> list[dict[str, Any]]:
+def markers_json(found: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
     """``markers`` of ``cache --json``: one object per thread."""
     return [
         {
@@ -148,7 +148,7 @@ def markers_json(found: Sequence[Placing]) -> list[dict[str, Any]]:
     ]
 
 
-def markers_text(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+def markers_text(found: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
     """The first thread's table and the markers that did not pay; the other threads with a line each."""
     if not found:
         yield (
@@ -162,7 +162,7 @@ def markers_text(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterato
         yield from _folded(rest, labels)
 
 
-def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str]:
+def _folded(found: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
     """A line for each thread: their tables are nearly equal, and --json has them whole."""
     own, least = sum(one.own for one in found), sum(one.plan.cost for one in found)
     unit = found[0]
@@ -183,7 +183,7 @@ def _folded(found: Sequence[Placing], labels: Mapping[str, str]) -> Iterator[str
         yield "  less recorded than at the least: what other threads had written was read"
 
 
-def _marker_table(one: Placing, several: bool) -> Iterator[str]:
+def _marker_table(one: MarkerTrials, several: bool) -> Iterator[str]:
     where = f"thread {one.thread}, " if several else ""
     yield f"input of {where}{len(one.calls)} calls under other markers"
     least = one.plan.cost
@@ -191,32 +191,32 @@ def _marker_table(one: Placing, several: bool) -> Iterator[str]:
     yield _line(kind, one, least, least, "" if one.plan.exact else f"not below {_cost(one, one.plan.bound)}")
     for tried in one.tried:
         name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
-        yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.told}")
+        yield _line(name, one, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
     paid = isclose(one.own, one.paid)
     how = "what was paid; the others with what they change" if paid else f"simulated; {_cost(one, one.paid)} was paid"
     yield _line("as recorded", one, one.own, least, how)
-    yield f"  * {DEFAULT.name}: {DEFAULT.told}"
+    yield f"  * {DEFAULT.name}: {DEFAULT.description}"
     if not one.static:
         yield "  system prompt and tools are not recorded: markers behind them cannot be tried"
     yield from _worth(one)
 
 
-def _line(name: str, one: Placing, cost: float, least: float, note: str) -> str:
+def _line(name: str, one: MarkerTrials, cost: float, least: float, note: str) -> str:
     return f"  {name:{_NAME + 2}} {_cost(one, cost):>10} {cost / least if least else 1.0:7.3f}x  {note}".rstrip()
 
 
-def _cost(one: Placing, cost: float) -> str:
+def _cost(one: MarkerTrials, cost: float) -> str:
     return f"{numbers.tokens(round(cost))} tok" if one.relative else numbers.money(cost)
 
 
-def _worth(one: Placing) -> Iterator[str]:
+def _worth(one: MarkerTrials) -> Iterator[str]:
     marks = one.markers
-    idle = sorted((mark for mark in marks if not mark.paid), key=lambda mark: mark.gain)
+    idle = sorted((mark for mark in marks if not mark.has_paid), key=lambda mark: mark.gain)
     how = " (inferred)" if one.inferred else ""
     yield f"  {len(marks)} entries written by its own markers{how}: {len(marks) - len(idle)} paid, {len(idle)} did not"
     yield from (_idle(one, mark) for mark in idle[:_MOST])
 
 
-def _idle(one: Placing, mark: Worth) -> str:
+def _idle(one: MarkerTrials, mark: MarkerValue) -> str:
     read = f"read {mark.reads} times" if mark.reads else "never read"
     return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {_cost(one, -mark.gain)} lost"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, opened
@@ -15,8 +15,8 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.members import members
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text.span import Span, plain
@@ -43,9 +43,9 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
     loaded = opened(name, settings)
     session = loaded.session
     if thread:
-        choose(session, thread, 0)
-    with counter_with_memory(settings) as counter:
-        made = account(session, counter, settings)
+        choose_call(session, thread, 0)
+    with cached_counter(settings) as counter:
+        made = make_account(session, counter, settings)
     threads = [costs for costs in made.threads() if thread in ("", costs.thread)]
     found = [one for costs in threads for one in compactions_of(made.book, costs)]
     if as_json:

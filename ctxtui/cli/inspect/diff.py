@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, since
 from ctxtui.analysis.content.diff import diff as made
 from ctxtui.analysis.content.normalized import words_of
@@ -93,7 +93,7 @@ def _open_sides(
     one: NamedContext, other: NamedContext, settings: Settings
 ) -> tuple[tuple[DiffSide, Loaded], tuple[DiffSide, Loaded]]:
     recordings = {name: opened(name, settings) for name in dict.fromkeys((one.name, other.name))}
-    chosen = [choose(recordings[each.name].session, each.thread, each.number) for each in (one, other)]
+    chosen = [choose_call(recordings[each.name].session, each.thread, each.number) for each in (one, other)]
     books: dict[str, Book] = {}
     with counting(settings) as counter:
         for name, loaded in recordings.items():

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.money.preflight import limit_json, range_json
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.progress import counting
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.members import members
@@ -54,10 +54,10 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
     """How a context grew."""
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    chosen = choose(loaded.session, thread, 0)
+    chosen = choose_call(loaded.session, thread, 0)
     rule = rule or settings.phases
     with counting(settings, "measuring growth") as counter:
-        made = account(loaded.session, counter, settings)
+        made = make_account(loaded.session, counter, settings)
         found = growth_report(made, chosen, Notebook(loaded, settings).read(), rule, phases)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **growth_json(found)})

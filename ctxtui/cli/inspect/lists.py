@@ -29,12 +29,12 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import turns_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.services.study.phase_rules import begun
+from ctxtui.services.study.phase_rules import find_phases
 from ctxtui.views.inspector import threads as thread_view
 from ctxtui.views.inspector import toolset
 from ctxtui.views.lists import duplicates as repeat_view
@@ -57,7 +57,7 @@ class ListInputs(Struct, frozen=True, dict=True):
     @property
     def family(self) -> list[Kin]:
         """The session's threads with their figures."""
-        price = price_of(prices_for(self.settings))
+        price = make_call_pricer(prices_for(self.settings))
         session = self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
         return family(session, costs, partial(context_size, self.book))
@@ -88,7 +88,7 @@ class ListInputs(Struct, frozen=True, dict=True):
     @cached_property
     def _ledger(self) -> CostLedger | None:
         """What the blocks of the thread cost, call by call; None for a thread without a call or price."""
-        price, session = price_of(prices_for(self.settings)), self.book.session
+        price, session = make_call_pricer(prices_for(self.settings)), self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
         threads = thread_costs(self.book, costs) if any(costs.values()) else []
         found = (one for one in threads if one.thread == self.chosen.thread)
@@ -105,7 +105,7 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     def own(self, node: int) -> int:
         """Tokens of one block."""
-        return self.book.own(self.chosen.call.model, node)
+        return self.book.block_tokens(self.chosen.call.model, node)
 
     @property
     def phases(self) -> list[Phase]:
@@ -113,14 +113,14 @@ class ListInputs(Struct, frozen=True, dict=True):
         session = self.book.session
         calls = session.thread_calls(self.chosen.thread)
         notes = Notebook(self.loaded, self.settings).read()
-        price = price_of(prices_for(self.settings))
+        price = make_call_pricer(prices_for(self.settings))
 
         def cost(call: Call) -> tuple[SpendingRow, bool]:
             return row_of(call, price(call), ""), True
 
         return phases_of(
             calls,
-            begun(session, calls, self.rule, notes),
+            find_phases(session, calls, self.rule, notes),
             lambda call: figures(self.book, call).context_tokens,
             cost,
         )

@@ -21,7 +21,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
 from ctxtui.services.library.library import SessionLibrary, glimpse
 from ctxtui.services.members import members
-from ctxtui.services.recordings.discover import seen_at
+from ctxtui.services.recordings.discover import recording_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
 from ctxtui.services.search.pattern import Pattern
 from ctxtui.views.home.columns import age_of
@@ -115,7 +115,7 @@ def _named(name: str, config: Config) -> list[SessionSummary]:
         return [SessionSummary(key=found.stored, title=found.stored, stored=found.stored)]
     if found.path is None:
         raise CtxtuiError("standard input cannot be searched", way_out="name a file")
-    seen = (seen_at(path.absolute()) for path in (found.path, *found.others))
+    seen = (recording_at(path.absolute()) for path in (found.path, *found.others))
     return [glimpse(one, time.time(), config.settings.live_seconds) for one in seen if one is not None]
 
 

@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 import click
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import ChosenCall, choose, unsent
+from ctxtui.analysis.call_choice import ChosenCall, choose_call, unsent_call
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import (
-    AGAIN,
     ATTACHED,
     NOT_RECORDED,
-    WHAT,
+    NOT_RECORDED_TEXT,
+    REATTACHED_TEXT,
     BlockFigure,
     CallFigures,
     answer_size,
     block_figures,
     figures,
-    growth,
+    growth_points,
 )
 from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.analysis.labels.labelling import words as read_words
-from ctxtui.analysis.residual import residual
-from ctxtui.analysis.session_events import sentence, told
+from ctxtui.analysis.residual import explain_residual
+from ctxtui.analysis.session_events import describe_miss, summarize_thread
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import CALL_OPTION, JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.inspect import show_json
@@ -39,10 +39,10 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import priced
+from ctxtui.services.counting.accounts import priced_account
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
-from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.tokens.estimators import ESTIMATORS
 from ctxtui.views.blocks import one_line
@@ -97,7 +97,7 @@ def show(
     """Print what one call's context holds."""
     config = config_of(context)
     loaded = opened(name, config.settings)
-    chosen = choose(loaded.session, thread, number or 0, after=after)
+    chosen = choose_call(loaded.session, thread, number or 0, after=after)
     with counting(config.settings) as counter:
         book = book_for(loaded.session, counter, config.settings, estimator or "")
         count_all(book, counter)
@@ -147,11 +147,11 @@ def print_text(
 
 def _sentence(book: Book, chosen: ChosenCall, settings: Settings) -> str:
     """What is most to be said of the thread, whose last call is asked for; of an earlier one its own miss, or ""."""
-    found = priced(book.session, book, settings).misses()
+    found = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
-        return sentence(book.session, chosen.thread, found.found)
-    own = next((one for one in found.of(chosen.thread) if one.number == chosen.number), None)
-    return told(own) if own is not None else ""
+        return summarize_thread(book.session, chosen.thread, found.misses)
+    own = next((one for one in found.of_thread(chosen.thread) if one.number == chosen.number), None)
+    return describe_miss(own) if own is not None else ""
 
 
 def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) -> Iterator[list[Span]]:
@@ -168,7 +168,7 @@ def _head(book: Book, chosen: ChosenCall, loaded: Loaded, settings: Settings) ->
     if chosen.number:
         if words := _sentence(book, chosen, settings):
             yield [Span(cells.fit(safe_text.one_line(words), room))]
-        yield [Span(cells.fit(spent_words(totals_of(session, settings)), room), "dim")]
+        yield [Span(cells.fit(spent_words(total_session(session, settings)), room), "dim")]
         if copied := sum(call.is_copy for call in session.calls.values()):
             words = f"{numbers.many(copied, 'call')} of it ctxtui copied from another session, where they were paid"
             yield [Span(cells.fit(words, room), "dim")]
@@ -193,11 +193,11 @@ def _total(book: Book, chosen: ChosenCall, got: CallFigures, settings: Settings)
     if usage:
         parts = [("read", usage.cache_read), ("write", usage.cache_write), ("fresh", usage.fresh)]
         told = [Span(f"{name} {numbers.tokens(n)}   ", name) for name, n in parts] if usage.has_cache else []
-        answer = numbers.least_tokens(call.output, call.answered_in_part)
+        answer = numbers.least_tokens(call.output, call.is_partial)
         yield [*told, Span(f"answer {answer}{recorded}", "dim")]
     elif size:
         yield [Span(f"answer {numbers.tokens(size.tokens)} counted{recorded}", "dim")]
-    coming = unsent(book.session, chosen.thread)
+    coming = unsent_call(book.session, chosen.thread)
     if coming is not None and chosen.number == len(book.session.thread_calls(chosen.thread)):
         then = figures(book, coming).context_tokens
         words = f"since then {numbers.tokens(then - got.context_tokens)} came and were not sent yet: "
@@ -217,9 +217,9 @@ def _composition(book: Book, chosen: ChosenCall, got: CallFigures) -> Iterator[l
         yield table.draw(row, 0)
     if got.residual:
         yield [Span("   residual      ", "dim"), Span(cells.right(numbers.signed(got.residual), 8), "dim")]
-    left = residual(book, chosen.call)
+    left = explain_residual(book, chosen.call)
     if left is not None:
-        for line in safe_text.wrap(left.says(chosen.number), width() - 4):
+        for line in safe_text.wrap(left.describe(chosen.number), width() - 4):
             yield [Span(f"   {line}", "faint")]
 
 
@@ -277,12 +277,12 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
 
     def turn(figure: BlockFigure, room: int) -> Span:
         node = book.session.tree[figure.node]
-        return Span(str(turns.of(node.id)) if node.opens_turn and figure.node else "", "dim")
+        return Span(str(turns.number_of(node.id)) if node.opens_turn and figure.node else "", "dim")
 
     def words(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
             told = read(figure.block).text
-            return [Span(_UNSEEN[figure.category] if told in (WHAT, AGAIN) else told)]
+            return [Span(_UNSEEN[figure.category] if told in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else told)]
         says = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
             return one_line.words(says, signs.category(figure.category).style)
@@ -312,7 +312,7 @@ def _tokens(figure: BlockFigure, room: int) -> Span:
 
 
 def _growth(book: Book, chosen: ChosenCall) -> Iterator[list[Span]]:
-    points = growth(book, chosen.thread)
+    points = growth_points(book, chosen.thread)
     if len(points) < 2:
         return
     calls = book.session.thread_calls(chosen.thread)

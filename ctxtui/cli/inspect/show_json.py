@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
-from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures, growth
+from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures, growth_points
 from ctxtui.analysis.labels.figures import (
     LabelFigure,
     SegmentFigure,
@@ -21,14 +21,14 @@ from ctxtui.analysis.labels.figures import (
     session_labels,
 )
 from ctxtui.analysis.labels.labelling import words
-from ctxtui.analysis.residual import Residual, residual
+from ctxtui.analysis.residual import Residual, explain_residual
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.pricing import totals_of
+from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.members import members
 
 UNREAD = "not read"
@@ -47,9 +47,9 @@ def as_json(
     rows = _running(row for figure in blocks for row in _rows(book, chosen.call.model, figure))
     missing = {NOT_RECORDED: got.not_recorded} if got.not_recorded else {}
     again = {ATTACHED: got.attached} if got.attached else {}
-    left = residual(book, chosen.call)
+    left = explain_residual(book, chosen.call)
     fields = {
-        "session": {**_session(book, name, source), "totals": totals_of(book.session, settings).as_fields()},
+        "session": {**_session(book, name, source), "totals": total_session(book.session, settings).as_fields()},
         "call": chosen.number,
         "context_tokens": got.context_tokens,
         "method": got.method,
@@ -60,7 +60,7 @@ def as_json(
         "reported": _usage(chosen.call, got.reported) if got.reported else None,
         "residual": got.residual,
         "residual_cause": None if left is None else _cause(left),
-        "growth": [members(g, "call context_tokens reported_input") for g in growth(book, chosen.thread)],
+        "growth": [members(g, "call context_tokens reported_input") for g in growth_points(book, chosen.thread)],
         "skipped": [{"line": s.line, "reason": s.reason} for s in skipped],
     }
     _check(fields)

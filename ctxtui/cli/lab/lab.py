@@ -22,8 +22,8 @@ from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import Solved, SolvedSession, solved
 from ctxtui.services.lab.variants import own_models, variants
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.workers.session_studies import LAB, SOLVE, LabAsked
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.workers.session_studies import LAB, SOLVE, LabRequest
 from ctxtui.views.lists import lab as views
 from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text import cells, numbers, safe_text
@@ -96,11 +96,11 @@ def lab(
     if solve and (policies or caches or models):
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
-    asked = settings if solve else LabAsked(settings, variants(policies, caches, models, own_models(settings)))
-    done = worked(SOLVE if solve else LAB, expanded(names, settings.clients), asked, settings, "in the lab")
+    asked = settings if solve else LabRequest(settings, variants(policies, caches, models, own_models(settings)))
+    done = worked(SOLVE if solve else LAB, expand_names(names, settings.clients), asked, settings, "in the lab")
     failed = [(one.name, one.error) for one in done if one.error is not None]
-    best: list[SolvedSession] = [one.found for one in done if solve and one.error is None]
-    found: list[SessionLab] = [one.lab for one in best] or [one.found for one in done if one.error is None]
+    best: list[SolvedSession] = [one.result for one in done if solve and one.error is None]
+    found: list[SessionLab] = [one.lab for one in best] or [one.result for one in done if one.error is None]
     if failed and not found:
         return refuse(failed[0][1], as_json=as_json)
     if html is not None:
@@ -157,7 +157,7 @@ def _agree(
 
 
 def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
-    write_private(path, lab_page(found, masker_of("personal").line).encode("utf-8", "replace"), replace=force)
+    write_private(path, lab_page(found, masker_of("personal").mask_line).encode("utf-8", "replace"), replace=force)
     note(f"wrote {path}")
 
 

@@ -13,8 +13,8 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.start_screen import need_terminal, run_app
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.services.chat.continue_from import host_of_named
-from ctxtui.services.chat.model_choice import NAMES, choose
+from ctxtui.services.chat.continue_from import current_host
+from ctxtui.services.chat.model_choice import NAMES, choose_model
 from ctxtui.services.config.config import Config
 from ctxtui.services.members import members
 from ctxtui.tui.start import make_chat
@@ -72,8 +72,8 @@ def chat(
 
 def _told(wish: ModelChoice, config: Config) -> None:
     """Print whom a chat would talk to; nothing is sent to a provider, only local ports are asked."""
-    found = asyncio.run(choose(wish, config, os.environ))
-    hosted = host_of_named(wish.name, config.settings, Path.cwd()) if wish.name and not wish.call else None
+    found = asyncio.run(choose_model(wish, config, os.environ))
+    hosted = current_host(wish.name, config.settings, Path.cwd()) if wish.name and not wish.call else None
     endpoint = found.endpoint
     write_json(
         {

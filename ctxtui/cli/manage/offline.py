@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import note, shown, write, write_json
 from ctxtui.offline.faults import Faults, parse
@@ -21,7 +21,7 @@ from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.provider import Provider, RateLimits
 from ctxtui.offline.script import Script, parse_script
-from ctxtui.services.chat.offline_provider import playback_of
+from ctxtui.services.chat.offline_provider import build_playback
 
 PORT = 4010
 WINDOW = 4096
@@ -117,7 +117,7 @@ def _answers(context: click.Context, play: str | None, thread: str, script: Path
     """What is said in place of the provider's own answers: a recording's, or those of a script."""
     if play is not None:
         session = opened(play, config_of(context).settings).session
-        return playback_of(session, choose(session, thread, 0).thread)
+        return build_playback(session, choose_call(session, thread, 0).thread)
     if script is not None:
         return parse_script(script.read_text(encoding="utf-8", errors="replace"), str(script))
     return None

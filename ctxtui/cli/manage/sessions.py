@@ -16,12 +16,12 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, home_short, width
 from ctxtui.cli.progress import Working
-from ctxtui.services.config.clients import client_of
+from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import sums_of
 from ctxtui.services.members import members
-from ctxtui.services.recordings.databases.address import MARK, parted
+from ctxtui.services.recordings.databases.address import MARK, split_address
 from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
 from ctxtui.views.model.session_summary import HERE, SAMPLES, SessionSummary
 from ctxtui.views.text import cells, numbers, safe_text
@@ -128,7 +128,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
             "id": ids[one.key],
             "title": one.title,
             "source": one.source or None,
-            "client": client.name if (client := client_of(one.source)) else None,
+            "client": client.name if (client := find_client(one.source)) else None,
             **members(one, "client_version? path? stored? cwd? group"),
             "size": one.size if one.path and not _in_database(one) else None,
             # A sample is as old as its installation: that says nothing.
@@ -143,7 +143,7 @@ def _rows(found: list[SessionSummary], ids: dict[str, str]) -> list[dict[str, An
 
 
 def _in_database(one: SessionSummary) -> bool:
-    return MARK in one.path and bool(parted(Path(one.path))[1])
+    return MARK in one.path and bool(split_address(Path(one.path))[1])
 
 
 def _figures(one: SessionSummary) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ctxtui.cli.context import named
 from ctxtui.cli.exit_codes import REFUSED, ScreenCrash, WrongUse
 from ctxtui.cli.output import note
-from ctxtui.services.config.config import hand_on, load
+from ctxtui.services.config.config import export_flags, load
 from ctxtui.services.config.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
     """As `start`, with the configuration read now; `flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
     config = load(flags)
-    hand_on(config)
+    export_flags(config)
     need_terminal(name, config.settings)
     return start(name, config.settings)
 

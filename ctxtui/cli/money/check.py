@@ -23,7 +23,7 @@ from ctxtui.services.library.limit_checks import (
     read_baseline,
     share,
 )
-from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import CHECK
 
 _CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
@@ -69,13 +69,13 @@ def check_(
         raise WrongUse("no limit was given", way_out="name one: --max-context 100k, or --json for the figures alone")
     known = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
-    files = expanded(names, settings.clients)
+    files = expand_names(names, settings.clients)
     checked, worse = [], share(tolerance, "--tolerance")
     for one in worked(CHECK, files, settings, settings, "checking", cluster):
         if one.error is not None:
             raise one.error
         before = None if known is None else baseline_for(one.name, known, len(files) == 1)
-        checked.append(held(one.name, one.found, limits, before, worse))
+        checked.append(held(one.name, one.result, limits, before, worse))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))
@@ -131,7 +131,8 @@ def _filled(one: CheckedRecording) -> Iterator[str]:
     size, window = one.figures.context_tokens, one.window
     share = window.share(size) if size is not None else None
     if share is not None:
-        yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {window.limit:,} is {window.words}"
+        limit = f"{window.limit:,} is {window.origin_text}"
+        yield f"context: {size:,} at most, {share:.0%} of {window.usable:,} usable; {limit}"
 
 
 def _hits(found: Figures) -> str:

@@ -20,9 +20,9 @@ from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
+from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.session_work import SessionResult
-from ctxtui.services.workers.session_money import COST, CostAsked, SessionCost
+from ctxtui.services.workers.session_money import COST, CostRequest, SessionCost
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs.bill import LABEL, spent_words
 from ctxtui.views.model.call_owners import owned
@@ -61,22 +61,22 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
     """Read now: nothing is remembered of files that are merely named."""
 
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        return worked(COST, names, CostAsked(settings, by, own), settings, "adding up")
+        return worked(COST, names, CostRequest(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
     sums, copied = SessionTotals(), 0
     both: list[tuple[float, float]] = []
     versions: dict[str, None] = {}
     failed: list[tuple[str, CtxtuiError]] = []
-    recordings = expanded(names, settings.clients)
+    recordings = expand_names(names, settings.clients)
     read = []
     for one in asked(recordings):
         if one.error is not None:
             failed.append((one.name, one.error))
         else:
             read.append(one)
-    for one, own in zip(read, owned([one.found.spent for one in read]), strict=True):
-        found: SessionCost = one.found
+    for one, own in zip(read, owned([one.result.spent for one in read]), strict=True):
+        found: SessionCost = one.result
         copied += sum(call.copied for call in found.spent)
         # Of several recordings each call counts in one.
         if len(recordings) > 1 and len(own) < len(found.spent):
@@ -86,7 +86,7 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
             if again.error is not None:
                 failed.append((one.name, again.error))
                 continue
-            found = again.found
+            found = again.result
         sums = sums.plus(found.sums)
         rows += found.rows
         both += found.both

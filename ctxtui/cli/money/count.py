@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.services.chat.model_choice import usual_model
+from ctxtui.services.chat.model_choice import default_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
 from ctxtui.services.members import members
 from ctxtui.views.lists.file_counts import lines
@@ -41,12 +41,14 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     read = list(_read(files, troubles))
     if not read:
         return troubles[0]
-    found = count_files(read, model or usual_model(settings, os.environ), settings)
+    found = count_files(read, model or default_model(settings, os.environ), settings)
     if as_json:
         write_json(_counts_json(found))
     else:
         painter = Painter(settings.glyphs)
-        usable = running_window(found.card.window or 0, settings.usable_share, own=found.card.usable or 0).usable
+        usable = window_of_running_model(
+            found.card.window or 0, settings.usable_share, own=found.card.usable or 0
+        ).usable
         painter.lines(lines(found.files, found.half, found.usd, found.card.id, usable))
     return troubles[0] if troubles else 0
 

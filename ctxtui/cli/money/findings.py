@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
@@ -16,7 +16,7 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.library.findings import findings_of
 from ctxtui.services.members import members
 from ctxtui.views.lists import findings as views
@@ -46,10 +46,10 @@ def findings(
     settings = config_of(context).settings
     settings = replace(settings, horizon=horizon or settings.horizon)
     loaded = opened(name, settings)
-    chosen = choose(loaded.session, thread, number or 0)
+    chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings, "looking for findings") as counter:
         edits = edits_of(loaded, settings, chosen)
-        found = findings_of(account(loaded.session, counter, settings), counter, chosen, settings, edits)
+        found = findings_of(make_account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **findings_json(found, name)})
         return

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, edits_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
@@ -41,7 +41,7 @@ def _advice(one: Advice, name: str) -> dict[str, Any]:
         "before_tokens": one.tag.before,
         "after_tokens": one.tag.after,
         "risk": one.risk.name.lower(),
-        "risk_words": one.risk.words,
+        "risk_words": one.risk.description,
         "quoted_later": 0,
         "horizon": one.horizon,
         "saves_usd": one.saves,
@@ -73,7 +73,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
     """What the next turns bring."""
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    chosen = choose(loaded.session, thread, 0)
+    chosen = choose_call(loaded.session, thread, 0)
     with counting(settings, "looking ahead") as counter:
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)

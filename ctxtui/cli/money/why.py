@@ -13,8 +13,8 @@ from typing import Any
 import click
 from msgspec import to_builtins
 
-from ctxtui.analysis.cache import missed
-from ctxtui.analysis.cache.misses import dearest
+from ctxtui.analysis.cache import miss as missed
+from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.money.bill import PARTS
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.statement import Statement
@@ -28,10 +28,10 @@ from ctxtui.core.errors import NoContext, NotFound
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.members import members
-from ctxtui.services.recordings.folder_scan import expanded
-from ctxtui.services.recordings.open_by_name import last_here
+from ctxtui.services.recordings.folder_scan import expand_names
+from ctxtui.services.recordings.open_by_name import find_last
 from ctxtui.services.session_work import SessionResult
-from ctxtui.services.workers.session_money import WHY, SessionStatement, WhyAsked
+from ctxtui.services.workers.session_money import WHY, SessionStatement, StatementRequest
 from ctxtui.views.lists.costs import bill
 from ctxtui.views.model.call_owners import counts, owned
 from ctxtui.views.text import safe_text
@@ -62,8 +62,8 @@ def why(context: click.Context, name: str, horizon: int | None, as_json: bool) -
 def _stated(name: str, settings: Settings) -> Statement:
     if name == LAST and not os.path.lexists(LAST):
         # Its threads are named by the session.
-        name = last_here(Path.cwd(), settings).name
-    return _summed(expanded([name], settings.clients), settings)
+        name = find_last(Path.cwd(), settings).name
+    return _summed(expand_names([name], settings.clients), settings)
 
 
 def _yesterday(settings: Settings) -> Statement:
@@ -79,22 +79,22 @@ def _yesterday(settings: Settings) -> Statement:
 
 def _summed(names: list[str], settings: Settings, between: tuple[float, float] | None = None) -> Statement:
     def asked(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        request = WhyAsked(settings, between, alone, own)
+        request = StatementRequest(settings, between, alone, own)
         return worked(WHY, names, request, settings, "adding up")
 
     total, alone = Statement(), len(names) == 1
     read = list(_told(asked(names), quiet=between is not None))
-    for one, own in zip(read, owned([one.found.spent for one in read]), strict=True):
-        found: SessionStatement = one.found
-        without_edits(found.trouble)
+    for one, own in zip(read, owned([one.result.spent for one in read]), strict=True):
+        found: SessionStatement = one.result
+        without_edits(found.error)
         if own and not alone and len(own) < len(found.spent):
             # Others own some of its calls.
             (again,) = asked([one.name], frozenset(call.id for call in own))
             if again.error is not None:
                 raise again.error
-            found = again.found
-        if found.made is not None and (own or alone):
-            total.take(found.made, f"{Path(one.name).name}: ")
+            found = again.result
+        if found.statement is not None and (own or alone):
+            total.take(found.statement, f"{Path(one.name).name}: ")
     return total
 
 
@@ -119,7 +119,7 @@ def statement_json(what: Statement, name: str) -> dict[str, Any]:
         "subscription": what.subscription,
         "parts": [{"name": name, "usd": paid.parts[name].usd, "tokens": paid.parts[name].tokens} for name in PARTS],
         "carried_in_full": {"usd": paid.in_full.usd, "tokens": paid.in_full.tokens},
-        "rewrites": [_rewrite(one) for one in dearest(paid.rewrites)],
+        "rewrites": [_rewrite(one) for one in sort_dearest(paid.rewrites)],
         "heaviest": [to_builtins(one) for one in what.heaviest],
         "tools": [{"name": row.name, "usd": row.usd} for row in what.tools],
         "threads": dict(sorted(paid.threads.items(), key=lambda item: -item[1])),
@@ -155,7 +155,7 @@ def _cure(cure: Cure) -> dict[str, Any]:
     return {**members, "words": bill.cure_words(cure)}
 
 
-def _rewrite(one: missed.Missed) -> dict[str, Any]:
+def _rewrite(one: missed.CacheMiss) -> dict[str, Any]:
     return {
         **members(one, "thread call=number tokens usd paid_usd=paid"),
         "cause": _CAUSES.get(one.cause, one.cause),

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import ChosenCall, choose
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import CallCharge
 from ctxtui.analysis.money.savings import Cure, by_policy
@@ -20,9 +20,9 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.search import Remedy, search
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.policies.situation import Settings as PolicySettings
-from ctxtui.curation.price.advice import Advice, advice
+from ctxtui.curation.price.advice import Advice, find_advice
 from ctxtui.pricing.price import PriceTable
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
@@ -37,7 +37,7 @@ class Searched(Struct, frozen=True, dict=True):
 
     def ahead(self, horizon: int) -> list[Advice]:
         """What helps from here on over `horizon` calls."""
-        return advice(self.base.situation, self.found, self.base.prices.tag, horizon)
+        return find_advice(self.base.situation, self.found, self.base.prices.tag, horizon)
 
     def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Cure]:
         """What single policies would have saved, had they been there from the first call of the thread on."""
@@ -51,13 +51,13 @@ def searched(
     """Search for what helps the context behind the answer of the `chosen` call under the `edits` that are applied;
     `share` of its window is meant to be filled. Everything in `book` must be counted."""
     base = curated(book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices)
-    rest = [policy for policy in every_policy().values() if policy.name != budget.NAME]
+    rest = [policy for policy in load_policies().values() if policy.name != budget.NAME]
     return Searched(base, tuple(search(base.situation, rest)))
 
 
 def advise(what: Statement, account: Account, counter: Counter, settings: Settings, edits: Sequence[Edit] = ()) -> None:
     """Add to the statement of a session what would help its main thread, which goes on under the applied `edits`."""
-    chosen = choose(account.session)
+    chosen = choose_call(account.session)
     if not chosen.number or chosen.call.sent_head == ROOT:
         return
     found = searched(account.book, counter, chosen, account.table, settings.usable_share, edits)

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache import what_if
-from ctxtui.analysis.cache.what_if import Beside, Weigh
+from ctxtui.analysis.cache.what_if import OtherForecasts, Weigh
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
-from ctxtui.analysis.request_counts import as_reported, counting_terms
+from ctxtui.analysis.request_counts import counting_terms, weigh_as_reported
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
@@ -23,13 +23,13 @@ from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step, run_all
-from ctxtui.curation.policies.safe_edits import unquoted
+from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 from ctxtui.pricing.price import PriceTable, price
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import Ready
 from ctxtui.services.editing.edited_request import UnderEdits
@@ -66,7 +66,7 @@ def curated(
     keep_quoted: bool = False,
     usable_share: float = 0.75,
     prices: PriceTable,
-    beside: Beside = lambda: None,
+    beside: OtherForecasts = lambda: None,
 ) -> Curation:
     """The context of the `chosen` call under `edits` and then the policies of `steps`; with `after`, the one behind its
     answer, with `resumed`, the one that a tool resumes from there. Those of the `edits` that it is `under` already are
@@ -94,15 +94,15 @@ def curated(
     situation = PolicyContext(
         context=context,
         log=tuple(edits),
-        tokens=sizes.at,
-        count=sizes.of,
+        tokens=sizes.tokens_at,
+        count=sizes.block_tokens,
         usable=context_window(book, call, usable_share).usable,
         rules=rules,
         literals=literals,
     )
     situation = replace(situation, hidden=_hidden(replace(situation, log=tuple(under)), asked))
     proposed = run_all(steps, situation)
-    made = tuple(unquoted(situation, proposed) if keep_quoted else proposed)
+    made = tuple(without_quoted(situation, proposed) if keep_quoted else proposed)
     log = (*edits, *made)
     priced = EditPrices(plain, asked, weigh, counter(card), counting_terms(book, call, context))
     applied = apply(context, log, rules)
@@ -112,10 +112,10 @@ def curated(
         chosen=chosen,
         context=context,
         applied=applied,
-        takes=card.takes,
+        takes=card.request_limits,
         after=after,
         size=tag.after + tag.under.back,
-        count=sizes.of,
+        count=sizes.block_tokens,
         rules=rules,
         log=log,
         made=made,
@@ -151,14 +151,14 @@ def charge_of(call: Call, prices: PriceTable) -> Charge:
 
 
 def _asked(
-    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: Beside, under: UnderEdits | None
+    book: Book, chosen: ChosenCall, head: int, prices: PriceTable, beside: OtherForecasts, under: UnderEdits | None
 ) -> tuple[PriceQuestion, Weigh]:
-    call, replay = chosen.call, what_if.Replay(book, cached_by(book), beside)
+    call, replay = chosen.call, what_if.Replay(book, cache_rules_by_call(book), beside)
     charge = charge_of(call, prices)
     if chosen.number:
         asked, _, weigh = asked_under(replay, book, call, head, lambda total: charge, under=under)
         return asked, weigh
     # No call has sent anything of it yet.
-    found = replay.before(call)
-    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.place, sent=0)
-    return asked, as_reported(book, call.model or book.session.model, head, found)
+    found = replay.request_of(call)
+    asked = PriceQuestion(found.simulator, found.prompt, charge, found.at, place=found.ends, sent=0)
+    return asked, weigh_as_reported(book, call.model or book.session.model, head, found)

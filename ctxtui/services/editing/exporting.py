@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -25,19 +26,19 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.services.config.clients import client_of
-from ctxtui.services.config.projects import LONGEST_NAME, folder_name
+from ctxtui.services.config.clients import find_client
+from ctxtui.services.config.projects import MAX_FOLDER_NAME, folder_name
 from ctxtui.services.editing.edited_context import OWN, RESUMED, Ready, Written, resumed_by, translates, written
 from ctxtui.services.editing.session_end import session_end
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import write
 from ctxtui.transcripts.targets import TARGETS
-from ctxtui.wire.translate.encode import export
+from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
-FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", CURL, *RESUMED)
+FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", "google", CURL, *RESUMED)
 """What can be exported to: a session to the first, one call's context to dialects (curl: as a shell command), a session
 that its tool resumes to the others."""
 
@@ -62,11 +63,11 @@ def exported(session: Session, form: str, chosen: ChosenCall) -> Exported:
     if form == CURL:
         own = own_form(chosen)
         body = exported(session, own, chosen)
-        return Exported(command(own, body.data, chosen.call.extra.get("betas")), body.lost)
+        return Exported(command(own, body.data, chosen.call.extra.get("betas"), chosen.call.model), body.lost)
 
     call = chosen.call
     items = session.tree.items(call.sent_head)
-    data, lost = export(form.replace("-", "_"), items, call.skeleton, model=call.model or session.model)
+    data, lost = export_request(form.replace("-", "_"), items, call.skeleton, model=call.model or session.model)
     lacking = call.fidelity == Fidelity.TRANSCRIPT and not any(i.place.section in ("system", "tools") for i in items)
     missing = ["not recorded: system prompt and tools"] if lacking else []
     return Exported(data, tuple(dict.fromkeys([*missing, *lost])))
@@ -152,18 +153,23 @@ _ENDPOINTS: Final = {
     ),
     "openai-chat": _Endpoint("https://api.openai.com/v1/chat/completions", _OPENAI),
     "openai-responses": _Endpoint("https://api.openai.com/v1/responses", _OPENAI),
+    "google": _Endpoint(
+        "https://generativelanguage.googleapis.com/v1beta/models/{model}:generateContent",
+        ("x-goog-api-key: $GEMINI_API_KEY",),
+    ),
 }
 _MARK: Final = "CTXTUI_BODY"
 _BETA: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 
 
-def command(form: str, body: bytes, betas: Json = None) -> bytes:
-    """The curl command that posts `body`, a request in the dialect `form`; `betas` are those that a recording names.
+def command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
+    """The curl command that posts `body`, a request to `model` in dialect `form` with the recorded `betas`.
 
     The body stands in a here-document, byte for byte; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
-    lines = [f"curl -sS {endpoint.url} \\"]
+    url = endpoint.url.format(model=quote(model, safe="@.-"))
+    lines = [f"curl -sS {url} \\"]
     names = (
         [name for name in betas if isinstance(name, str) and _BETA.fullmatch(name)] if isinstance(betas, list) else []
     )
@@ -178,13 +184,15 @@ def command(form: str, body: bytes, betas: Json = None) -> bytes:
 
 EDITS: Final = "edits"
 """The applied edits themselves, for ``ctxtui curate --edits``."""
-_KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat"}
+_KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat", "g": "google"}
+_OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
+"""Dialects that are offered for recordings of their own."""
 
 
 def offers(ready: Ready, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
     """What the context can be written as, by key: its own dialect among the bodies, and a file that the tool which
     recorded it resumes."""
-    found = {key: form for key, form in _KEYS.items() if form != "ollama-chat" or form == ready.form}
+    found = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == ready.form}
     found["c"] = OWN
     if resumed := resumed_by(ready, source):
         found["s"] = resumed
@@ -206,12 +214,12 @@ def place_for(ready: Ready, form: str, source: Path | None, env: Mapping[str, st
 
 
 def _home(form: str, cwd: str, env: Mapping[str, str]) -> str:
-    client = client_of(TARGETS[form].source)
+    client = find_client(TARGETS[form].source)
     assert client is not None
     folder = next(iter(client.places(env))).folder
     name = folder_name(Path(cwd or env.get("HOME", "/")))
     # The client cuts a longer name and adds a hash.
-    return f"{folder / name if client.by_project and len(name) <= LONGEST_NAME else folder}/"
+    return f"{folder / name if client.by_project and len(name) <= MAX_FOLDER_NAME else folder}/"
 
 
 class Saved(Struct, frozen=True):
@@ -256,7 +264,7 @@ def without(made: Written) -> tuple[str, ...]:
 
 def looked_for(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
     """Whether the tool of `form` looks for sessions where the recording `source` stands."""
-    client = client_of(TARGETS[form].source) if form in TARGETS else None
+    client = find_client(TARGETS[form].source) if form in TARGETS else None
     if client is None or source is None:
         return False
     return any(source.resolve().is_relative_to(place.root.resolve()) for place in client.places(env))
@@ -297,7 +305,7 @@ def resumable(session: Session, chosen: ChosenCall, form: str, source: Path | No
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     ready = Ready(
-        session=session, chosen=chosen, context=context, applied=applied, takes=Takes(prefill=False), after=True
+        session=session, chosen=chosen, context=context, applied=applied, takes=RequestLimits(prefill=False), after=True
     )
     return written(ready, form, source)
 
@@ -311,4 +319,7 @@ def data_of(ready: Ready, form: str, source: Path | None, edits: Sequence[Edit])
     if made.violations:
         first = made.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
-    return made if form != CURL else replace(made, data=command(body, made.data, ready.chosen.call.extra.get("betas")))
+    if form != CURL:
+        return made
+    call = ready.chosen.call
+    return replace(made, data=command(body, made.data, call.extra.get("betas"), call.model))

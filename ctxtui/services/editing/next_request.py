@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.losses import lifetime, lived
-from ctxtui.analysis.cache.next_call import Coming, coming
+from ctxtui.analysis.cache.cached_input import cache_lifetime, entry_lifetime
+from ctxtui.analysis.cache.next_call import NextCallForecast, forecast_next_call
 from ctxtui.analysis.cache.what_if import NextRequest, Replay, Weigh
 from ctxtui.analysis.money.edited_calls import CallCharge
-from ctxtui.analysis.request_counts import as_reported
+from ctxtui.analysis.request_counts import weigh_as_reported
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
@@ -25,9 +25,9 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
-from ctxtui.services.counting.pricing import Pricer, price_here, prices_for
+from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
 from ctxtui.services.editing.edited_request import UnderEdits
 
 STEP = 1_000
@@ -99,7 +99,7 @@ class Next(Struct, frozen=True, dict=True):
     as the lengths of the request have it, `charge` prices later calls."""
 
     asked: PriceQuestion
-    coming: Coming
+    coming: NextCallForecast
     weigh: Weigh
     charge: CallCharge
 
@@ -123,16 +123,16 @@ def next_of(
     """The request that would follow `call` with the context `head`, sent `at` (None: when `call` ended; everything in
     `book` must be counted), under the edits that it is `under` (None: without any). `calls` are those of the thread up
     to `call`."""
-    rules = cached_by(book)
+    rules = cache_rules_by_call(book)
     asked, found, weigh = asked_under(replay, book, call, head, lambda total: Charges(pricer, call, total), at, under)
     charge, head = asked.charge, head if under is None else under.head
     expected = book.forecast(replace(call, id="", raw_head=head, sent_head=head, response_head=head, usage=None))
     half = (expected.hi - expected.lo) / 2 if expected is not None else 0.0
-    life = lived(rules(call), replay.longest_life(calls))
+    life = cache_lifetime(rules(call), replay.longest_life(calls))
     inferred = rules(call).mechanism.writes_at_markers and call.skeleton is None
     return Next(
         asked,
-        coming(found, asked.expiry, calls, half, charge, life=life, inferred=inferred),
+        forecast_next_call(found, asked.expiry, calls, half, charge, life=life, inferred=inferred),
         weigh,
         LaterCharges(pricer),
     )
@@ -155,25 +155,25 @@ def asked_under(
     price tag takes it, as it is foretold, and what gives the tokens of a block's features in it. Everything in `book`
     must be counted."""
     tree, model = book.session.tree, call.model or book.session.model
-    found = replay.following(call, head, at)
-    weigh = as_reported(book, model, head, found)
+    found = replay.request_after(call, head, at)
+    weigh = weigh_as_reported(book, model, head, found)
     if under is None:
         return question(replay, tree, call, head, found, terms(found.prompt.total)), found, weigh
-    raw, found = found, replay.following(call, under.head, at)
-    if call.edited:
+    raw, found = found, replay.request_after(call, under.head, at)
+    if call.is_edited:
         # There are reports of what the edits leave.
-        weigh = as_reported(book, model, under.head, found)
+        weigh = weigh_as_reported(book, model, under.head, found)
     measure = book.measure(model)
 
     def count(block: Block) -> int:
         return round(weigh(measure(block)))
 
-    charge = terms((found if call.edited else raw).prompt.total)
+    charge = terms((found if call.is_edited else raw).prompt.total)
     sent = question(replay, tree, call, head, raw, charge).sent
     asked = replace(under.asked(call, raw, found, charge, count), sent=sent)
     if asked.parts_at is not None:
         asked = replace(asked, kept=_kept(replay, call, asked.now))
-    if not call.edited:
+    if not call.is_edited:
         # What is foretold of a request that no call has gone before is what its own blocks come to.
         found = found._replace(prompt=asked.prompt, forecast=None)
     return asked, found, weigh
@@ -187,7 +187,7 @@ def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextReque
         found.prompt,
         charge,
         found.at,
-        place=found.place,
+        place=found.ends,
         sent=max(tree[tree.common(head, end)].depth for end in (call.raw_head, call.sent_head)),
         parts_at=parts,
         kept=None if parts is None else _kept(replay, call, found.at),
@@ -197,9 +197,9 @@ def question(replay: Replay, tree: Tree, call: Call, head: int, found: NextReque
 
 def _kept(replay: Replay, call: Call, at: float) -> int:
     """Tokens that what `call` sent would read if it was sent again `at` that time."""
-    asked = replay.following(call, call.sent_head, at)
-    found = asked.simulator.ask(asked.prompt, asked.at)
-    return found.reading(asked.floors[0 if found.read else 1]).read
+    asked = replay.request_after(call, call.sent_head, at)
+    found = asked.simulator.predict(asked.prompt, asked.at)
+    return found.with_min_read(asked.floors[0 if found.read else 1]).read
 
 
 def _parted(tree: Tree, call: Call, head: int) -> int | None:
@@ -211,7 +211,7 @@ def _parted(tree: Tree, call: Call, head: int) -> int | None:
 
 def coming_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
-) -> Coming | None:
+) -> NextCallForecast | None:
     """The next call of a thread under the applied `edits`, worked out here; None where it has no call with a report."""
     found = next_call_of(session, counter, settings, thread, edits)
     return found.coming if found is not None else None
@@ -228,7 +228,7 @@ def next_call_of(
     """The next request of a thread under the applied `edits`, sent `at` (None: when its last call ended), worked out
     here; None where it has no call with a report."""
     book = book_for(session, counter, settings)
-    return next_in(Replay(book, cached_by(book)), book, counter, settings, thread, edits, at)
+    return next_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
 
 
 def next_in(
@@ -259,16 +259,16 @@ def next_in(
         context = Context.of_call(session.tree, last, head)
         under = UnderEdits.of(apply(context, edits, rules_for(context.dialect, book.card(last.model))))
         count_for(book, counter, last.model)
-    return next_of(replay, book, last, head, calls, price_here(prices_for(settings)), at, under)
+    return next_of(replay, book, last, head, calls, local_pricer(prices_for(settings)), at, under)
 
 
-def first_of(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> Coming:
+def first_of(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
     """What `call`, which is not made yet and goes on from no other, will read, write and cost: its markers are its
     own, what other threads left in the cache counts."""
     count_for(book, counter, call.model)
-    found = replay.before(call)
-    charge = Charges(price_here(prices_for(settings)), call, found.prompt.total)
-    return coming(found, None, [call], 0.0, charge, life=lifetime(call))
+    found = replay.request_of(call)
+    charge = Charges(local_pricer(prices_for(settings)), call, found.prompt.total)
+    return forecast_next_call(found, None, [call], 0.0, charge, life=entry_lifetime(call))
 
 
 def count_for(book: Book, counter: Counter, model: str) -> None:

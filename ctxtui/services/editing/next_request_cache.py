@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.call_forecasts import CallForecasts
-from ctxtui.analysis.cache.losses import warm_until
+from ctxtui.analysis.cache.cached_input import latest_expiry
+from ctxtui.analysis.cache.call_forecasts import CallForecaster
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.core.call import Call
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.editing.edited_request import UnderEdits
 from ctxtui.services.editing.next_request import Next, next_of
 from ctxtui.services.study.study import Study
@@ -37,7 +37,7 @@ def foretold_unasked(book: Book, scene: Scene, now: float) -> bool:
     call, head = scene.call, scene.tip or scene.head
     if scene.session.tree[head].depth < LONG:
         return True
-    return now < warm_until(cached_by(book)(call), call.ended or call.started)
+    return now < latest_expiry(cache_rules_by_call(book)(call), call.ended or call.started)
 
 
 class _Asked(Struct, eq=False, dict=True):
@@ -58,7 +58,7 @@ class NextRequestCache:
         self._replay: Replay | None = None
         self._here: Hashable = None
         self._known: list[_Asked] = []
-        self._learnt: CallForecasts | None = None
+        self._learnt: CallForecaster | None = None
         self._last: tuple[Hashable, int, Next] | None = None
         """What was found last without edits: of which call and context, up to which node of it."""
         self.literals: Literals | None = None
@@ -81,7 +81,7 @@ class NextRequestCache:
             self._here, self._known = here, []
         if live and any(one.found is not None and self._expired(one.found) for one in self._known):
             self._known = []
-        under = applied if applied is not None and (applied.touched or applied.marks) else None
+        under = applied if applied is not None and (applied.is_changed or applied.marks) else None
         asked = next((one for one in self._known if one.under is under), None)
         if asked is None:
             asked = _Asked(under, scene.last)
@@ -93,7 +93,7 @@ class NextRequestCache:
     def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> Next | None:
         """The request without edits that would have followed the same call before its context grew to what it is now:
         to be shown as such until `of` gives the one that would follow now. None where there is none."""
-        if self._last is None or applied.touched or applied.marks:
+        if self._last is None or applied.is_changed or applied.marks:
             return None
         of, head, found = self._last
         same = of == self._followed(scene.call, context, live) and context.tree.holds(context.head, head)
@@ -114,15 +114,15 @@ class NextRequestCache:
             return
         made = UnderEdits.of(under) if under is not None else None
         study.count_all()
-        learnt = study.learnt()
+        learnt = study.train_forecasts()
         if asked.last and study.session.order[calls[-1].thread][-1] != calls[-1].id:
             # As above; and what was learnt of calls that came since would have to be learnt anew without them.
             return
         if self._replay is None:
-            self._replay = Replay(study.book, cached_by(study.book), lambda: self._learnt)
+            self._replay = Replay(study.book, cache_rules_by_call(study.book), lambda: self._learnt)
         self._learnt = learnt
         found = next_of(self._replay, study.book, calls[-1], head, calls, study.pricer, at, made)
-        if self.literals is None or not self.literals.goes_on(context):
+        if self.literals is None or not self.literals.belongs_to(context):
             self.literals = Literals(context, self.literals)
         # Up to what was asked for: the screen lets the context grow meanwhile.
         self.literals.advance_to(context.tree[head].depth)

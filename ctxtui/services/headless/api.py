@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core import canonical
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import single
+from ctxtui.curation.policies.profile import make_step
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
-from ctxtui.services.config.policy_registry import chosen_steps, every_policy
+from ctxtui.services.config.policy_registry import build_steps, load_policies
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
@@ -34,11 +34,24 @@ from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
 from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import confined
+from ctxtui.services.sandbox.confined import run_confined
 
 __all__ = [
-    "Agents", "Caller", "ChatNews", "ChildResult", "ChildTask", "CommandResult", "CtxtuiError", "HeadlessRun",
-    "Outcome", "OwnTool", "RunResult", "agent_run", "confined", "curator", "run_task",
+    "Agents",
+    "Caller",
+    "ChatNews",
+    "ChildResult",
+    "ChildTask",
+    "CommandResult",
+    "CtxtuiError",
+    "HeadlessRun",
+    "Outcome",
+    "OwnTool",
+    "RunResult",
+    "agent_run",
+    "curator",
+    "run_confined",
+    "run_task",
 ]  # fmt: skip
 
 
@@ -80,7 +93,7 @@ def agent_run(
     flags = [f"{name}={_spelled(value)}" for name, value in (settings or {}).items()]
     folder = Path(cwd).resolve()
     config = load(flags, cwd=folder)
-    known = dict(every_policy()) | {policy.name: policy for policy in own_policies}
+    known = dict(load_policies()) | {policy.name: policy for policy in own_policies}
     options = RunOptions(
         task="",
         rounds=config.settings.max_rounds if rounds is None else rounds,
@@ -108,7 +121,7 @@ def run_task(task: str, **given: Any) -> RunResult:
 
 def _steps(policy: str | tuple[str, Mapping[str, Any]], known: Mapping[str, Policy]) -> tuple[Step, ...]:
     if not isinstance(policy, str):
-        return (single(policy[0], known, dict(policy[1])),)
+        return (make_step(policy[0], known, dict(policy[1])),)
     file = Path(policy).expanduser()
     text = file.read_text(encoding="utf-8", errors="replace") if policy not in known and file.is_file() else None
     return named_steps(policy, text, dict(known))
@@ -136,14 +149,14 @@ def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") 
     is no request, or where no legal one is left."""
     settings = load([], cwd=Path(cwd).resolve()).settings
     named = [policies] if isinstance(policies, str | Path) else list(policies)
-    steps, counter, prices = chosen_steps([str(one) for one in named]), Counter(), prices_for(settings)
+    steps, counter, prices = build_steps([str(one) for one in named]), Counter(), prices_for(settings)
 
     def curate(request: Mapping[str, Any]) -> Body:
         loaded = load_stream(io.BytesIO(canonical.dumps(dict(request))), "the request")
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
         found = curated(
-            book, counter, choose(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
+            book, counter, choose_call(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
         )
         body: Body = canonical.loads(written(found, "", None).data)
         return body

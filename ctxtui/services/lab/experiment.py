@@ -14,14 +14,14 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.pricing.price import price_call
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.accounts import Account, make_account
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 
 
 def bench_of(session: Session, counter: Counter, settings: Settings) -> Bench:
     """What the variants of `session` share; counts what is not counted yet."""
-    return bench_for(account(session, counter, settings))
+    return bench_for(make_account(session, counter, settings))
 
 
 def keep_loaded() -> None:
@@ -38,7 +38,7 @@ def bench_for(account: Account) -> Bench:
         cost = price_call(call, account.table)
         return None if cost is None else cost.usd
 
-    return Bench(account.book, cached_by(account.book), charge, account.costs, account.usable_share)
+    return Bench(account.book, cache_rules_by_call(account.book), charge, account.costs, account.usable_share)
 
 
 def run(bench: Bench, variants: Sequence[Variant], progress: Progress = lambda done, of: True) -> list[VariantRun]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from ctxtui.analysis.cache.marker_trials import Placing
+from ctxtui.analysis.cache.marker_trials import MarkerTrials
 from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers, on_record
 from ctxtui.analysis.lab.placed_marks import spelled
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import PriceTable, call_rates
+from ctxtui.pricing.price import PriceTable, rates_for_call
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.lab.experiment import bench_for, run
 
@@ -20,7 +20,7 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     """What a call's tokens cost under its markers; None where no price is known."""
 
     def rates(call: Call) -> MarkerRates | None:
-        known = call_rates(call, table)
+        known = rates_for_call(call, table)
         if known is None:
             return None
         return MarkerRates(known.fresh, known.read, {300.0: known.write_5m, 3600.0: known.write_1h})
@@ -28,7 +28,7 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
     return rates
 
 
-def in_the_lab(account: Account, found: Sequence[Placing]) -> list[Placing]:
+def in_the_lab(account: Account, found: Sequence[MarkerTrials]) -> list[MarkerTrials]:
     """`found`, what its markers cost and what others would, by going through the recording with each of them in one
     simulated cache. The least of all keeps its distance from the best strategy. Where no price is known, as it was."""
     names = dict.fromkeys(tried.name for one in found if not one.relative for tried in one.tried)
@@ -48,7 +48,7 @@ def under_markers(account: Account, names: Sequence[str]) -> UnderMarkers:
     return UnderMarkers(own, dict(zip(names, others, strict=True)))
 
 
-def _tried(one: Placing, under: UnderMarkers) -> Placing:
+def _tried(one: MarkerTrials, under: UnderMarkers) -> MarkerTrials:
     made = []
     for tried in one.tried if not one.relative else ():
         cache = spelled(tried.name)

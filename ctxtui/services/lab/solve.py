@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ctxtui.analysis.cache.client_habit import sent_at
+from ctxtui.analysis.cache.client_behaviour import sent_at
 from ctxtui.analysis.lab.lab import Progress
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.solve import Fitted, KeepWarm, Pauses, fitted, keep_warm, pauses
 from ctxtui.analysis.lab.variant_pass import Bench
-from ctxtui.cache.optimal_markers import MarkerRates, relative
+from ctxtui.cache.optimal_markers import MarkerRates, relative_rates
 from ctxtui.core.call import Call
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.lab.experiment import run
 from ctxtui.services.lab.marker_costs import marker_rates
@@ -48,7 +48,7 @@ def tried(bench: Bench, name: str, settings: Settings, progress: Progress = lamb
     last = calls[-1]
     rates = marker_rates(prices_for(settings))(last)
     used = rates if rates is not None else _relative(bench, last)
-    warm = keep_warm(cached_by(bench.book)(last), used, last.usage.input if last.usage else 0) if used else []
+    warm = keep_warm(cache_rules_by_call(bench.book)(last), used, last.usage.input if last.usage else 0) if used else []
     waits = _waits(calls)
     waited = tuple(pauses(waits, one, used) for one in warm) if used is not None else ()
     return SolvedSession(lab, tuple(warm), waited, rates is not None)
@@ -93,4 +93,4 @@ def _waits(calls: Sequence[Call]) -> list[tuple[float, int]]:
 
 def _relative(bench: Bench, call: Call) -> MarkerRates | None:
     rules = bench.rules(call)
-    return relative(rules) if rules.mechanism.writes_at_markers else None
+    return relative_rates(rules) if rules.mechanism.writes_at_markers else None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.losses import SHORTEST_CACHED
+from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
 from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
@@ -16,16 +16,16 @@ from ctxtui.analysis.lab.placed_marks import LIVES, spelled
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
-from ctxtui.cache.marker_placement import BEHIND_SYSTEM, STRATEGIES, static_end
+from ctxtui.cache.marker_placement import PREFIX_STRATEGIES, STRATEGIES, static_end
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.policies.risk import loses_text, risk_of
-from ctxtui.curation.policies.safe_edits import empties
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.curation.policies.safe_edits import removes_most
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.lab.breakpoints import placed_breakpoints
@@ -64,10 +64,10 @@ def findings_of(
         situation=replace(base.situation, known=base.applied),
         calls=costs.calls,
         costs=costs,
-        missed=account.misses(finder).found,
+        missed=account.misses(finder).misses,
         rates=account.rates,
         markers=_markers(account, costs.calls) if priced else NOT_TRIED,
-        policies=every_policy(),
+        policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
     )
@@ -97,11 +97,11 @@ def findings_of(
 
 def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
     """The recording under every strategy; nothing where the provider of `calls` takes no markers."""
-    rules = cached_by(account.book)
+    rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
         return NOT_TRIED
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
-    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in BEHIND_SYSTEM]
+    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
     return under_markers(account, [*LIVES, *names])
 
 
@@ -124,7 +124,7 @@ def _priced(
         return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
         return Silent(finding.kind, "it frees nothing")
-    if empties(here.applied, after):
+    if removes_most(here.applied, after):
         return Silent(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.services.config.format_registry import detect, format_called
+from ctxtui.services.config.format_registry import detect, find_format
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.multi_file import gathered
+from ctxtui.services.recordings.multi_file import read_multi_file
 from ctxtui.store.rows import Glance, sql_text
 from ctxtui.store.store import Store
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
@@ -34,8 +34,8 @@ def glance(path: Path, source: str) -> Glance:
     """What the head of the recording `path`, whose format is called `source`, says; nothing where it cannot be read."""
     try:
         size = path.stat().st_size
-        pieces = gathered(path)
-        form = format_called(source)
+        pieces = read_multi_file(path)
+        form = find_format(source)
         if form is None or (pieces is None and not form.sniff(_head(path, HEAD_BYTES), path.name)):
             # Some clients write files of two kinds.
             form = detect(_head(path, HEAD_BYTES), path.name)

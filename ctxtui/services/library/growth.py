@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import ChosenCall, unsent
+from ctxtui.analysis.call_choice import ChosenCall, unsent_call
 from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.growth.feasible import GrowthReport, feasible
@@ -19,7 +19,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.note import Note
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.library.preflight import preflight
-from ctxtui.services.study.phase_rules import begun
+from ctxtui.services.study.phase_rules import find_phases
 
 NAMED = "named"
 """What the rule is called where phases are the user's own."""
@@ -42,9 +42,9 @@ def growth_report(
     calls = session.thread_calls(chosen.thread)
     if not calls:
         return GrowthReport(Growth(thread=chosen.thread, lacks=("no call is recorded",)))
-    since = unsent(session, chosen.thread)
+    since = unsent_call(session, chosen.thread)
     contexts = [*calls, *([since] if since is not None else [])]
-    starts = begun(session, contexts, rule, notes)
+    starts = find_phases(session, contexts, rule, notes)
     own = any(start.own for start in starts)
 
     def tokens(call: Call) -> int:
@@ -60,7 +60,7 @@ def growth_report(
     found = DuplicateFinder(session.tree, book.names, session.about.cwd)
     last = calls[-1].sent_head
     found.show(last)
-    twice = sum(costs.running.own(one.node) for one in standing(found.found, session.tree, last))
+    twice = sum(costs.running.block_tokens(one.node) for one in standing(found.found, session.tree, last))
     priced = any(account.costs.get(call.id) is not None for call in calls)
     grown = growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced, since=since)
     look = preflight(book, ChosenCall(chosen.thread, len(calls), calls[-1]), ahead, account.usable_share, account.table)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxtui.analysis.call_choice import all_unsent, choose
+from ctxtui.analysis.call_choice import choose_call, unsent_calls
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.money.bill import bill
@@ -27,10 +27,10 @@ from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account, contexts
-from ctxtui.services.counting.count_cache import counter_with_memory
+from ctxtui.services.counting.accounts import Account, make_account, single_context_calls
+from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.recordings.file_tail import unreadable
+from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
@@ -72,9 +72,9 @@ class MeasuredRecording(NamedTuple):
 
 def measured(session: Session, counter: Counter, settings: Settings) -> MeasuredRecording:
     """The figures of a session that is read whole."""
-    one = account(session, counter, settings)
+    one = make_account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().found), size, one.most_usd())
+    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
 
 
@@ -93,14 +93,14 @@ def check_file(
     `read_baseline` raise."""
     settings = load_settings().settings
     before = baseline_for(str(path), read_baseline(baseline), True) if baseline is not None else None
-    with counter_with_memory(settings) as counter:
+    with cached_counter(settings) as counter:
         return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
 
 
 def _largest(one: Account) -> tuple[Call, int]:
     """The call with the largest context, as reported, else as counted, and that; one that is still to be sent
     counts, too."""
-    calls = [*contexts(one.session), *all_unsent(one.session)] or [choose(one.session).call]
+    calls = [*single_context_calls(one.session), *unsent_calls(one.session)] or [choose_call(one.session).call]
     sizes = [(figures(one.book, call).context_tokens, -number) for number, call in enumerate(calls)]
     most, number = max(sizes)
     return calls[-number], most
@@ -114,7 +114,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
     try:
         data = json.loads(path.read_bytes())
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise read_error(path, error) from error
     except ValueError as error:
         raise Malformed(
             f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"

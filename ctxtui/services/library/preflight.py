@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.marker_trials import Placing, placing, taught
-from ctxtui.analysis.cache.misses import misses_of
+from ctxtui.analysis.cache.marker_trials import MarkerTrials, learnt_prompts, try_markers
+from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import block_figures
@@ -31,10 +31,10 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.price.advice import Smallest
 from ctxtui.pricing.price import PriceTable, price_call
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.accounts import make_account
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.lab.marker_costs import in_the_lab, marker_rates
@@ -54,7 +54,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         cost = price_call(like, prices)
         return None if cost is None else cost.usd
 
-    missed = len(misses_of(book, cached_by(book)).of(thread))
+    missed = len(session_misses(book, cache_rules_by_call(book)).of_thread(thread))
     seen = outlook(book, thread, turns, window.window, usd, missed)
     at = compacts_at(book, thread, window)
     eaten, asked = _eaten(book, call)
@@ -65,7 +65,7 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         compaction=limit(*at, seen.context, seen.pace) if at else None,
         eaten=eaten,
         asked=asked,
-        partial=sum(one.answered_in_part for one in book.session.thread_calls(thread)),
+        partial=sum(one.is_partial for one in book.session.thread_calls(thread)),
     )
 
 
@@ -80,20 +80,22 @@ def _eaten(book: Book, call: Call) -> tuple[dict[str, int], tuple[Instruction, .
         node = tree[figure.node]
         if figure.category == "user" and node.place.mark == "":
             asked.append(
-                Instruction(turns.of(node.id), figure.tokens, first_words(read(figure.block).text), figure.block.digest)
+                Instruction(
+                    turns.number_of(node.id), figure.tokens, first_words(read(figure.block).text), figure.block.digest
+                )
             )
     order = {name: n for n, name in enumerate(CATEGORIES)}
     return dict(sorted(eaten.items(), key=lambda one: order.get(one[0], len(order)))), tuple(asked)
 
 
-def placings(session: Session, counter: Counter, settings: Settings) -> list[Placing]:
+def placings(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:
     """Every thread of `session` that other markers can be tried on, at list prices where they are known, by what the
     lab finds of them."""
-    counted = account(session, counter, settings)
+    counted = make_account(session, counter, settings)
     book = counted.book
-    rules, rates = cached_by(book), marker_rates(counted.table)
-    prompts = taught(book, rules)
-    found = (placing(book, rules, rates, thread, prompts) for thread in session.order)
+    rules, rates = cache_rules_by_call(book), marker_rates(counted.table)
+    prompts = learnt_prompts(book, rules)
+    found = (try_markers(book, rules, rates, thread, prompts) for thread in session.order)
     return in_the_lab(counted, [one for one in found if one is not None])
 
 
@@ -118,7 +120,7 @@ def smallest(
     target = max(round(usable * LEAST), round(usable - max(0.0, seen.after.mid - seen.context)))
     if seen.context <= target:
         return None
-    steps = (Step(every_policy()[budget.NAME], {"target": target}),)
+    steps = (Step(load_policies()[budget.NAME], {"target": target}),)
     found = curated(book, counter, chosen, steps=steps, edits=edits, under=edits, after=True, prices=prices)
     tag = found.tag
     moment = tag.moments[tag.cheapest] if tag.moments else None

@@ -44,12 +44,14 @@ class SessionActions:
         """The id of the session in the database."""
         if not one.path:
             return one.stored
-        from ctxtui.services.counting.pricing import price_of, prices_for
+        from ctxtui.services.counting.pricing import make_call_pricer, prices_for
         from ctxtui.services.recordings.identity import source_info
         from ctxtui.services.recordings.open import load
 
         loaded = load(Path(one.path), own=one.own)
-        return store.import_session(loaded.session, source_info(loaded), price=price_of(prices_for(self._settings)))
+        return store.import_session(
+            loaded.session, source_info(loaded), price=make_call_pricer(prices_for(self._settings))
+        )
 
     def _kept(self, store: Store, one: SessionSummary) -> str:
         return one.stored or self._imported(store, one)
@@ -99,11 +101,11 @@ class SessionActions:
         """Write the session (`form` ``ctxtui``) or its last call's context as a request body to a new file; a relative
         `path` is taken from where ctxtui was started."""
         # Imported here: codecs are not needed for the first frame.
-        from ctxtui.analysis.call_choice import choose
+        from ctxtui.analysis.call_choice import choose_call
         from ctxtui.services.editing.exporting import exported, write_private
 
         session = self._session(one)
-        made = exported(session, form, choose(session))
+        made = exported(session, form, choose_call(session))
         file = Path(path).expanduser()
         write_private(file, made.data)
         lost = f"; not carried over: {', '.join(made.lost)}" if made.lost else ""

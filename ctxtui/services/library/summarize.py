@@ -9,9 +9,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.misses import Misses, misses_of
+from ctxtui.analysis.cache.miss_finder import Misses, session_misses
 from ctxtui.analysis.cache.what_if import Replay
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.skills import skills_of
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
@@ -20,7 +20,7 @@ from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
 from ctxtui.analysis.money.tool_costs import tool_costs
 from ctxtui.analysis.money.totals import main_thread, side_of
-from ctxtui.analysis.session_events import CallEvent, events, sentence
+from ctxtui.analysis.session_events import CallEvent, list_events, summarize_thread
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity, count_calls, paid_id
 from ctxtui.core.category import CATEGORIES
@@ -28,10 +28,10 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.turns import turns_of
 from ctxtui.curation.legality.provider_errors import refusal
-from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price, tokens_of
+from ctxtui.pricing.price import Cost, count_charged_tokens, further_usage, known_usd, lacks_price
 from ctxtui.pricing.rates import Rates
-from ctxtui.services.config.clients import whole_requests_by
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.config.clients import requests_variable
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.editing.next_request import next_of
 from ctxtui.services.library.glances import WORDS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
@@ -70,16 +70,16 @@ def filled(
     """`seen` with the figures of the recording, which must be read and counted whole; `logs` are the edits of each
     thread, where the database holds the session."""
     session = loaded.session
-    chosen = choose(session)
+    chosen = choose_call(session)
     calls = session.thread_calls(chosen.thread) or [chosen.call]
     costs = {id_: price(call) for id_, call in session.calls.items()}
-    missed = _made_here(misses_of(book, cached_by(book), costs, terms), session)
+    missed = _made_here(session_misses(book, cache_rules_by_call(book), costs, terms), session)
     told = replace(
         _told(seen, loaded),
         advice=_advice(session, loaded.source),
         lines=loaded.lines,
         skipped=len(loaded.skipped),
-        sentence=_copies(session) or sentence(session, chosen.thread, missed.found),
+        sentence=_copies(session) or summarize_thread(session, chosen.thread, missed.misses),
         refused=refusal(session, chosen.thread)[:WORDS],
         compressors=compressors_of(session),
         policies=policies_of(session, logs or {}),
@@ -114,7 +114,7 @@ def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
 
 def _made_here(missed: Misses, session: Session) -> Misses:
     """The misses of calls that are no copies."""
-    found = [one for one in missed.found if not session.thread_calls(one.thread)[one.number - 1].is_copy]
+    found = [one for one in missed.misses if not session.thread_calls(one.thread)[one.number - 1].is_copy]
     return replace(missed, found=tuple(found))
 
 
@@ -133,7 +133,7 @@ def _copied(session: Session) -> int:
 def _advice(session: Session, source: str) -> str:
     """How the client writes down its requests, where it did not."""
     version = session.about.version
-    variable = whole_requests_by(source, version)
+    variable = requests_variable(source, version)
     if not variable or _copies(session) or any(call.fidelity is Fidelity.WIRE for call in session.calls.values()):
         return ""
     return f"{variable}=file:DIR keeps its requests; {version} records none"
@@ -145,7 +145,7 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
     return replace(
         seen,
         title=session.about.title or first.strip().split("\n")[0] or seen.title,
-        turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).called,
+        turns=turns_of(session.tree, [call for call in calls if not call.is_copy]).count_with_calls,
         first_user_text=first,
         last_answer=_last_answer(session, calls[-1].response_head),
     )
@@ -153,7 +153,7 @@ def _said(seen: SessionSummary, session: Session, calls: list[Call]) -> SessionS
 
 def _grown(seen: SessionSummary, book: Book, calls: list[Call], missed: Misses, usable_share: float) -> SessionSummary:
     """`seen` with the thread's growth, what happened in it, and its peak; `missed` are the session's misses."""
-    happened = events(book.session, calls[0].thread, missed.found)
+    happened = list_events(book.session, calls[0].thread, missed.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
     window = context_window(book, calls[peak], usable_share)
@@ -181,7 +181,7 @@ def _expires(book: Book, calls: list[Call]) -> float:
     last = calls[-1]
     if last.usage is None:
         return 0.0
-    head, replay = last.response_head or last.sent_head, Replay(book, cached_by(book))
+    head, replay = last.response_head or last.sent_head, Replay(book, cache_rules_by_call(book))
     return next_of(replay, book, last, head, calls, lambda asked: [(None, None)] * len(asked)).coming.expires or 0.0
 
 
@@ -212,15 +212,15 @@ def one_spent(call: Call, cost: Cost | None) -> CallSpent:
     """What a call adds to totals, without what its session says of it."""
     name, usage = paid_id(call), call.usage
     if usage is None or call.is_copy:
-        return CallSpent(name, 0, partial=call.answered_in_part, copied=call.is_copy, calls=call.count)
+        return CallSpent(name, 0, partial=call.is_partial, copied=call.is_copy, calls=call.count)
     more = further_usage(call)
     return CallSpent(
         name,
-        tokens_of(call),
+        count_charged_tokens(call),
         usage.input + more.input,
         usage.cache_read + more.cache_read,
         known_usd(call, cost),
-        partial=call.answered_in_part,
+        partial=call.is_partial,
         unpriced=lacks_price(call, cost),
         calls=call.count,
     )
@@ -246,7 +246,7 @@ class _Happened:
         self._book = book
         self._usable_share = usable_share
         self._usable: dict[tuple[str, str], int] = {}
-        self._missed = {(one.thread, one.number): one for one in missed.found}
+        self._missed = {(one.thread, one.number): one for one in missed.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
         self._compacted: set[str] = set()

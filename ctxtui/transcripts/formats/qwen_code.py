@@ -1,4 +1,4 @@
-"""Qwen Code's chats: a record each line, a tree by ``parentUuid``."""
+"""Qwen Code's chats: a record per line, a tree by ``parentUuid``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.messages import spoken
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import FoundObject
+from ctxtui.wire.usage import google_usage
 
 NAME: Final = "qwen code"
 _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
@@ -76,7 +77,7 @@ class _Qwen:
             case "custom_title":
                 self._about = replace(self._about, title=word(payload.get("customTitle")))
             case "chat_compression":
-                history = google.request_items({"contents": payload.get("compressedHistory")})
+                history = google.contents_items(payload.get("compressedHistory"))
                 talk.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
             case "ui_telemetry" if word(event.get("event.name")).endswith("api_error"):
                 words = word(event.get("error_message")) or word(event.get("error"))
@@ -99,8 +100,8 @@ def _call(value: dict[str, Json], found: FoundObject) -> Call:
 
 
 def usage(report: Json) -> Usage | None:
-    """Usage of one answer, as Google reports it; from other providers the candidates include the thoughts."""
-    told, held = google.usage(report), obj(report)
+    """Convert the usage of one answer, in Google's form; with other providers the candidates include the thoughts."""
+    told, held = google_usage(report), obj(report)
     if told is None or not (told.input or told.output):
         return None
     whole = count(held.get("totalTokenCount")) - told.input

@@ -19,7 +19,7 @@ from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.signs import warned
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.request_forecast import Foreteller, RequestForecast
+    from ctxtui.services.chat.request_forecast import RequestForecast, RequestForecaster
     from ctxtui.views.inspector import composition, header
 else:
     composition = later("ctxtui.views.inspector.composition")
@@ -39,7 +39,7 @@ class FiguresController(ChatController):
         self.forecast: RequestForecast | None = None
         """Forecast of the drafted request."""
         self._next: Scene | None = None
-        self._forecaster: Foreteller | None = None
+        self._forecaster: RequestForecaster | None = None
         self._level = 0
         self._checked_call = ""
         self._alarmed = False
@@ -61,7 +61,7 @@ class FiguresController(ChatController):
 
     def _show_next(self) -> None:
         """Show the figures of the next request."""
-        scene, model = self.panels.scene, self.host.partner
+        scene, model = self.panels.scene, self.host.chat_model
         staging, header_ = self.panels.staging, self.panels.header.what
         if scene is None or not scene.last or (header_ is not None and header_.after is not None):
             # The panes already show the next request under pending changes.
@@ -99,14 +99,14 @@ class FiguresController(ChatController):
         level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
             if level.number == CRITICAL:
-                self.state.tells.alarm.emit(f"{level.told}: {REMEDY} (`?` lists the keys)")
+                self.state.tells.alarm.emit(f"{level.description}: {REMEDY} (`?` lists the keys)")
             else:
-                self.say(warned(level.told))
+                self.say(warned(level.description))
         self._level = level.number
 
     def _check_truncation(self) -> None:
         """Raise an alarm the first time a local server cut off part of a prompt."""
-        scene, model, rows = self.panels.scene, self.host.partner, self.state.rows
+        scene, model, rows = self.panels.scene, self.host.chat_model, self.state.rows
         if scene is None or model is None or rows is None or not model.endpoint.local or model.is_offline:
             return
         call, usage = scene.call, scene.call.usage
@@ -117,8 +117,8 @@ class FiguresController(ChatController):
         cut = truncated_prompt.cut_prompt(
             scene.session.tree,
             call.sent_head,
-            scene.running.own,
-            scene.running.sent(call.sent_head, call.sent_head),
+            scene.running.block_tokens,
+            scene.running.sent_tokens(call.sent_head, call.sent_head),
             slack=slack,
             read=usage.input,
             window=model.window,
@@ -134,35 +134,35 @@ class FiguresController(ChatController):
 
     async def judge(self, draft: Draft) -> str:
         """Forecast the drafted request; return why a rule holds it, or ""."""
-        from ctxtui.services.chat.request_forecast import has_rules
+        from ctxtui.services.chat.request_forecast import has_hold_rules
 
         settings = self.host.config.settings
-        if not has_rules(settings):
+        if not has_hold_rules(settings):
             self.access.run(self._forecast_draft(draft), "foretelling")
             return ""
         return await self._forecast_draft(draft)
 
     async def _forecast_draft(self, draft: Draft) -> str:
-        from ctxtui.services.chat.request_forecast import held_because
+        from ctxtui.services.chat.request_forecast import hold_reason
 
-        study, model = self.state.study, self.host.partner
+        study, model = self.state.study, self.host.chat_model
         if study is None or model is None:
             return ""
-        if self._forecaster is None or self._forecaster.partner != model:
-            self._forecaster = self.state.source.foreteller(study, model)
-        self.forecast = await asyncio.to_thread(self._forecaster.foretell, draft, self.host.clock())
-        return held_because(self.forecast, self.host.config.settings)
+        if self._forecaster is None or self._forecaster.chat_model != model:
+            self._forecaster = self.state.source.forecaster(study, model)
+        self.forecast = await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock())
+        return hold_reason(self.forecast, self.host.config.settings)
 
     async def compare(self, drafts: Sequence[Draft]) -> list[RequestForecast | None]:
         """Forecast each of these drafts, as if sent now."""
-        study, model = self.state.study, self.host.partner
+        study, model = self.state.study, self.host.chat_model
         if study is None or model is None:
             return [None for _ in drafts]
-        if self._forecaster is None or self._forecaster.partner != model:
-            self._forecaster = self.state.source.foreteller(study, model)
-        return [await asyncio.to_thread(self._forecaster.foretell, draft, self.host.clock()) for draft in drafts]
+        if self._forecaster is None or self._forecaster.chat_model != model:
+            self._forecaster = self.state.source.forecaster(study, model)
+        return [await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock()) for draft in drafts]
 
     def _call_began(self, draft: Draft, at: float) -> None:
         """Tell the forecaster that the answer to `draft` began: the cache holds it from now on."""
         if self._forecaster is not None:
-            self._forecaster.began(draft, at)
+            self._forecaster.note_answer_begun(draft, at)

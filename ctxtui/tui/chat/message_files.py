@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.chat.clipboard_image import NoImage, kept_image
+from ctxtui.services.chat.clipboard_image import NoImage, save_image
 from ctxtui.services.chat.host import Host
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.views.text import cells, numbers, safe_text
@@ -36,7 +36,7 @@ class MessageFiles:
     def count(self, text: str) -> None:
         """Count the files in `text` in a thread; results for an older text are dropped."""
         self._text = text
-        if "@" in text and self._host.partner is not None:
+        if "@" in text and self._host.chat_model is not None:
             used = self._used_tokens()
             self._access.work(lambda: self._count(text, used), "message files", exclusive=True)
         else:
@@ -54,7 +54,7 @@ class MessageFiles:
 
     async def _send(self, message: str, tell: Callable[[str], object], back: Callable[[str], object]) -> None:
         try:
-            await asyncio.to_thread(self._host.files.named, message, self._used_tokens())
+            await asyncio.to_thread(self._host.files.read_named, message, self._used_tokens())
         except CtxtuiError as error:
             back(message)
             self._text = message
@@ -71,7 +71,7 @@ class MessageFiles:
 
         def job() -> None:
             try:
-                name = kept_image(self._host.config.settings)
+                name = save_image(self._host.config.settings)
             except NoImage as error:
                 why = str(error)
                 self._access.deliver(lambda: refuse(why))
@@ -87,7 +87,7 @@ class MessageFiles:
 
     def _count(self, text: str, used: int) -> None:
         try:
-            files = self._host.files.named(text, used)
+            files = self._host.files.read_named(text, used)
         except CtxtuiError as error:
             failed = error
             self._access.deliver(lambda: self._show_error(failed) if self._text == text else None)
@@ -131,8 +131,8 @@ def as_mention(pasted: str) -> str:
     text = pasted.strip()
     if not text.lower().rstrip("'\"").endswith((".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")) or "\n" in text:
         return pasted
-    from ctxtui.services.project.attachments import dropped
+    from ctxtui.services.project.attachments import mention_dropped_file
 
-    mention = dropped(text)
+    mention = mention_dropped_file(text)
     # Add blanks, since a word may come before.
     return f" {mention} " if mention else pasted

@@ -10,10 +10,10 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.providers.local_servers import rendered
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.model_choice import Offer, offers
+from ctxtui.services.chat.model_choice import ModelOffer, list_offers
 from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.external_editor import NoPager, page
+from ctxtui.services.external_editor import NoPager, show_in_pager
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -23,7 +23,7 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 
-def _model_command(offer: Offer) -> type[Command]:
+def _model_command(offer: ModelOffer) -> type[Command]:
     details = [f"{numbers.tokens(offer.window)} window" if offer.window else "window unknown"]
     if offer.fresh is not None and offer.output is not None:
         details.append(f"${offer.fresh:,.2f} in, ${offer.output:,.2f} out per 1M")
@@ -40,12 +40,12 @@ class ChatAsker:
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
         """Return the chat's model; before there is one, that of the call shown."""
-        from ctxtui.services.chat.model_summary import wish_for
+        from ctxtui.services.chat.model_summary import parse_choice
 
-        model = self._host.partner
+        model = self._host.chat_model
         if model is not None:
-            return replace(self._host.wish, model=model.model, name="")
-        return wish_for(scene.call.model) if scene.call.model else None
+            return replace(self._host.choice, model=model.model, name="")
+        return parse_choice(scene.call.model) if scene.call.model else None
 
     @property
     def config(self) -> Config:
@@ -64,11 +64,11 @@ class ModelController(ChatController):
         """Offer all models of the provider."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
-        model = self.host.partner
+        model = self.host.chat_model
         if model is None:
             return
         # Loading the price library takes time.
-        offered = await asyncio.to_thread(offers, model, prices_for(self.host.config.settings))
+        offered = await asyncio.to_thread(list_offers, model, prices_for(self.host.config.settings))
 
         def run(command: type[Command] | None) -> None:
             if command is not None:
@@ -94,20 +94,20 @@ class ModelController(ChatController):
         try:
             body = runner.conversation.draft().body.decode("utf-8", "replace")
             with self.access.suspended():
-                page(safe_text.lines(body), self._pager)
+                show_in_pager(safe_text.lines(body), self._pager)
         except (CtxtuiError, NoPager) as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()
 
     async def show_rendered(self) -> None:
         """Show the next request as the server's template renders it, in the pager."""
-        runner, model = self.host.runner, self.host.partner
+        runner, model = self.host.runner, self.host.chat_model
         if runner is None or model is None:
             return
         try:
             text = await rendered(model.endpoint, runner.conversation.draft().body)
             with self.access.suspended():
-                page(safe_text.lines(text), self._pager)
+                show_in_pager(safe_text.lines(text), self._pager)
         except (CtxtuiError, NoPager) as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()

@@ -244,7 +244,7 @@ class TalkController(ChatController):
     def _send(self, words: str) -> None:
         self.say(())
         if self._branch_node is not None:
-            self.host.back_to(self._branch_node)
+            self.host.go_back_to(self._branch_node)
             self._branch_from(None)
         if self.host.runner is None:
             self._early_messages = (*self._early_messages, words)

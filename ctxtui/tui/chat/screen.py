@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.chat_source import ChatSource
-from ctxtui.services.chat.context_window import UNTOLD
+from ctxtui.services.chat.context_window import ASSUMED_ORIGIN
 from ctxtui.services.chat.resume import unfinished_here
 from ctxtui.tui.app import CtxtuiApp
 from ctxtui.tui.chat.approval import KEYS as APPROVAL_KEYS
@@ -221,10 +221,10 @@ class ChatScreen(SessionScreen):
         host = self.state.host
         # Look this up before this chat is recorded itself.
         unfinished = (
-            await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.wish.name else ""
+            await asyncio.to_thread(unfinished_here, host.cwd, host.config.settings) if not host.choice.name else ""
         )
         host.overlay = lambda: self.edits.overlay
-        host.released = self.edits.changed
+        host.on_released = self.edits.changed
         host.judge = self.figures.judge
         if host.config.settings.mcp:
             self.line.say([Span("starting the MCP servers", "dim")])
@@ -235,13 +235,13 @@ class ChatScreen(SessionScreen):
             return
         # Freeze the SDK's objects so that collections skip them while an answer arrives.
         gc.freeze()
-        model = host.partner
+        model = host.chat_model
         assert model is not None
         model_name = f"{model.model} of {model.endpoint}" if not model.is_offline else "the offline provider, no model"
         why = f" ({model.why})" if model.why else ""
         # A new chat shows this in the start pane.
         words = [] if self.start.is_shown else [Span(f"{model_name}{why}", "dim")]
-        if model.origin == UNTOLD:
+        if model.origin == ASSUMED_ORIGIN:
             words.append(Span(f"the server reports no context window; assuming {model.window:,} tokens", "warn"))
         if host.recovered:
             words.append(Span("continued where the chat ended", "dim"))

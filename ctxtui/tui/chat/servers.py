@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.host import Host
-from ctxtui.services.external_editor import page
+from ctxtui.services.external_editor import show_in_pager
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from ctxtui.services.mcp.server_pool import ServerPool
 from ctxtui.tui.chat.state import ChatController, ChatState
@@ -60,7 +60,7 @@ class ServersController(ChatController):
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         pool = self._pool
-        if pool is None or not pool.known:
+        if pool is None or not pool.connections:
             self.say([Span("no MCP server is configured: [mcp.NAME] in your configuration (docs/mcp.md)", "dim")])
             return
         works: dict[str, Work] = {}
@@ -83,15 +83,19 @@ class ServersController(ChatController):
 
     def _entries(self, pool: ServerPool) -> list[tuple[str, str, Work]]:
         entries: list[tuple[str, str, Work]] = []
-        for name, server in pool.known.items():
+        for name, server in pool.connections.items():
             is_offered = name in pool.offered
             verb = (
-                "remove its tools" if is_offered else "add its tools" if pool.leave.given(server.server) else "start it"
+                "remove its tools"
+                if is_offered
+                else "add its tools"
+                if pool.permissions.is_allowed(server.server)
+                else "start it"
             )
             entries.append(
                 (f"{name}: {verb}", _about(server, is_offered), self._offer_after_question(server, not is_offered))
             )
-        for name, server in pool.known.items():
+        for name, server in pool.connections.items():
             entries.append((f"{name}: log", "its output on standard error", self._log(server)))
             for resource in server.resources:
                 entries.append(
@@ -116,8 +120,8 @@ class ServersController(ChatController):
         async def work() -> None:
             pool = self._pool
             assert pool is not None
-            if on and not pool.leave.given(server.server):
-                question = f"start this? {server.server.told} (of {server.server.place})"
+            if on and not pool.permissions.is_allowed(server.server):
+                question = f"start this? {server.server.description} (of {server.server.place})"
                 self._ask(question, lambda: self._allow(server))
                 return
             await self._offer(server, on)
@@ -127,7 +131,7 @@ class ServersController(ChatController):
     async def _allow(self, server: ServerConnection) -> None:
         pool = self._pool
         if pool is not None:
-            pool.leave.give(server.server)
+            pool.permissions.allow(server.server)
         await self._offer(server, True)
 
     async def _offer(self, server: ServerConnection, on: bool) -> None:
@@ -137,7 +141,7 @@ class ServersController(ChatController):
             self.say([Span(f"{safe_text.one_line(name, 40)} is starting", "dim")])
             await server.start()
             if server.state != ServerState.READY:
-                raise CtxtuiError(f"the MCP server {name} does not start: {server.why}")
+                raise CtxtuiError(f"the MCP server {name} does not start: {server.error}")
         offered = pool.offered | {name} if on else pool.offered - {name}
         drafts = [self.host.draft_with(pool.offered), self.host.draft_with(offered)]
         known_drafts = [draft for draft in drafts if draft is not None]
@@ -147,7 +151,7 @@ class ServersController(ChatController):
         self._ask(f"{what}{_effect(forecasts[0], forecasts[1])}", lambda: self._set_offered(name, on))
 
     async def _set_offered(self, name: str, on: bool) -> None:
-        message = await self.host.offer(name, on)
+        message = await self.host.offer_server(name, on)
         self.say([Span("● ", "ok"), Span(safe_text.one_line(message, 200), "dim")])
         self.state.grow_soon()
 
@@ -175,7 +179,7 @@ class ServersController(ChatController):
 
     def _resource(self, server: ServerConnection, uri: str) -> Work:
         async def work() -> None:
-            self._put(await server.resource(uri))
+            self._put(await server.read_resource(uri))
 
         return work
 
@@ -186,7 +190,7 @@ class ServersController(ChatController):
         async def work() -> None:
             left = [argument for argument in arguments if argument not in given]
             if not left:
-                self._put(await server.prompt(name, given))
+                self._put(await server.read_prompt(name, given))
                 return
             lead: Spans = [Span(f" {safe_text.one_line(left[0], 40)} › ", "accent bold")]
 
@@ -201,10 +205,10 @@ class ServersController(ChatController):
 
 def _about(server: ServerConnection, on: bool) -> str:
     """Return a server's state, tools and command."""
-    state = f"{server.state.value}{': ' if server.why else ''}{server.why}"
+    state = f"{server.state.value}{': ' if server.error else ''}{server.error}"
     count = len(server.tools)
     tools = f" · {count:,} tools{' in use' if on else ''}" if count else ""
-    return f"{state}{tools} · {server.server.told}"
+    return f"{state}{tools} · {server.server.description}"
 
 
 def _effect(now: RequestForecast | None, then: RequestForecast | None) -> str:
@@ -225,9 +229,9 @@ def missing_servers(host: Host) -> Spans:
     pool = host.tools.servers if host.tools is not None else None
     if pool is None:
         return []
-    spans = [Span(f"; MCP server {one.server.name}: {one.why}", "warn") for one in pool.failed]
-    if pool.waiting:
-        names = ", ".join(server.name for server in pool.waiting)
+    spans = [Span(f"; MCP server {one.server.name}: {one.error}", "warn") for one in pool.failed]
+    if pool.unallowed:
+        names = ", ".join(server.name for server in pool.unallowed)
         spans.append(Span(f"; this project's MCP servers need your permission: {names} (^p MCP servers)", "warn"))
     return spans
 
@@ -284,7 +288,7 @@ class ServerLogScreen(ListScreen[str, None]):
         """Show the whole log in the pager."""
         try:
             with self.app.suspend():
-                page(safe_text.lines(self._one.log_text()), self._pager)
+                show_in_pager(safe_text.lines(self._one.log_text()), self._pager)
         except CtxtuiError as error:
             self.message_line.say([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ctxtui.services.chat.chat_model import ChatModel, keeps_to_itself
+from ctxtui.services.chat.chat_model import ChatModel, stays_on_machine
 from ctxtui.services.chat.model_choice import listed_rates
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.tui.chat.state import ChatController, ChatState
@@ -41,7 +41,7 @@ class StartController(ChatController):
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pane: StartPane) -> None:
         super().__init__(state, prompt, access)
         self._pane = pane
-        self._has_begun = bool(self.host.wish.name)
+        self._has_begun = bool(self.host.choice.name)
         state.on.shown.subscribe(self._check_begun)
         state.tells.early.subscribe(self._show_waiting)
         state.tells.model.subscribe(self._show_model)
@@ -77,13 +77,13 @@ class StartController(ChatController):
                 of=end.name,
                 address=end.base_url,
                 local=local,
-                keeps=keeps_to_itself(model),
+                keeps=stays_on_machine(model),
                 offline=model.is_offline,
                 why=model.why,
                 window=model.window,
             )
         )
-        if not keeps_to_itself(model):
+        if not stays_on_machine(model):
             self.access.work(lambda: self._price(model), "price")
 
     def _price(self, model: ChatModel) -> None:

@@ -100,8 +100,8 @@ class TurnController(ChatController):
             from ctxtui.services.recordings.recording import RecordingNews
 
             self.state.add_hosted_news(RecordingNews(list(news.events)))
-        if news.partner is not None:
-            self.state.tells.model.emit(news.partner)
+        if news.chat_model is not None:
+            self.state.tells.model.emit(news.chat_model)
         # Sub-agents are shown in their own threads.
         if news.moment is not None and news.thread == MAIN:
             handler = self._handlers().get(type(news.moment))
@@ -136,7 +136,7 @@ class TurnController(ChatController):
         self._draft_sent = moment.draft
         # Show the answer among all rows, even if only edited ones were shown.
         self.state.show_only_edits(False)
-        model = self.host.partner
+        model = self.host.chat_model
         name = "the provider"
         if model is not None:
             name = "the offline provider" if model.is_offline else f"{model.model} of {model.endpoint.name}"

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.worker import Worker
-from ctxtui.services.workers.search_worker import EverySession
+from ctxtui.services.workers.search_worker import SessionsSearch
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.list_screen import overlay_bindings
@@ -94,7 +94,7 @@ class FindScreen(Commanded, Dialog[None]):
     AUTO_FOCUS = "#text"
     DEFAULT_CSS = "FindScreen { background: $background; } FindScreen Board { height: 1fr; }"
 
-    def __init__(self, worker: Worker[EverySession]) -> None:
+    def __init__(self, worker: Worker[SessionsSearch]) -> None:
         super().__init__()
         self.pane, self.query_line = HitPane(), LineEdit(id="text")
         self._worker = worker
@@ -153,7 +153,7 @@ class FindScreen(Commanded, Dialog[None]):
         def work() -> None:
             # Keep the hits if the process ends.
             with suppress(ChildGone):
-                for step in self._worker.steps(EverySession.search, text, regex):
+                for step in self._worker.steps(SessionsSearch.search, text, regex):
                     if search_id != self._search_id:
                         return
                     self.post_message(SearchStep(search_id, step))

@@ -11,7 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from ctxtui.services.config.clients import places_of
+from ctxtui.services.config.clients import search_places
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
@@ -45,7 +45,7 @@ from ctxtui.views.text.signs import warned
 if TYPE_CHECKING:
     from ctxtui.analysis.money.usage_stats import WorstMiss
     from ctxtui.services.attach import held_requests
-    from ctxtui.services.workers.search_worker import EverySession
+    from ctxtui.services.workers.search_worker import SessionsSearch
     from ctxtui.services.workers.totals_worker import LedgerMaker, StatsMaker
     from ctxtui.views.glossary.spots import Spot
 else:
@@ -81,7 +81,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         *,
         first_run: bool = False,
         searched_places: Iterable[tuple[str, Iterable[str]]] = (),
-        find: Callable[[], Worker[EverySession]] | None = None,
+        find: Callable[[], Worker[SessionsSearch]] | None = None,
         ledger: Callable[[], Worker[LedgerMaker]] | None = None,
         stats: Callable[[], Worker[StatsMaker]] | None = None,
     ) -> None:
@@ -93,7 +93,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         )
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
-        self.watcher = SessionWatcher(self, source, lambda: held_requests.held_in(attached_dir()))
+        self.watcher = SessionWatcher(self, source, lambda: held_requests.hold_reasons(attached_dir()))
         self.changes = SessionQuestions(
             self.prompt, self.browser.rows, actions, lambda: self.watcher.request_listing(True)
         )
@@ -331,10 +331,10 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
     if is_first_run:
         welcomed(settings)
 
-    def find() -> Worker[EverySession]:
-        from ctxtui.services.workers.search_worker import EverySession
+    def find() -> Worker[SessionsSearch]:
+        from ctxtui.services.workers.search_worker import SessionsSearch
 
-        return Worker(EverySession, settings, directory)
+        return Worker(SessionsSearch, settings, directory)
 
     def ledger() -> Worker[LedgerMaker]:
         from ctxtui.services.workers.totals_worker import LedgerMaker
@@ -352,7 +352,7 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         directory,
         Path.home(),
         first_run=is_first_run,
-        searched_places=places_of(settings.clients),
+        searched_places=search_places(settings.clients),
         find=find,
         ledger=ledger,
         stats=stats,

@@ -28,7 +28,7 @@ from ctxtui.views.transcript.cursor_place import CursorPlace
 from ctxtui.views.transcript.row_index import MISSING
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.curation.context import Context
     from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
@@ -72,7 +72,7 @@ class ContextEdits:
         study, loaded = self._state.study, self._state.loaded
         if study is None or loaded is None:
             return
-        staging_area = self._state.source.desk(study, loaded)
+        staging_area = self._state.source.staging(study, loaded)
         try:
             for thread in list(study.session.threads):
                 staging_area.overlay(thread)
@@ -194,13 +194,13 @@ class ContextEdits:
     def blocks_of(self, nodes: Iterable[int]) -> list[int]:
         """Return the nodes, in the edited context, of the blocks that `nodes` show."""
         blocks, scene = [*nodes], self._state.panels.scene
-        sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.edited else None
+        sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.is_edited else None
         return blocks if sent is None else [sent.block(node) for node in blocks]
 
     def nodes_in(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
         """Return the nodes that show these blocks in `scene`: an edited request has its own nodes."""
         blocks = [*nodes]
-        sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.edited else None
+        sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.is_edited else None
         return blocks if sent is None else [sent.shown(node) for node in blocks]
 
     def selected_positions(self, *, marked: bool = True) -> list[int]:
@@ -243,11 +243,11 @@ class ContextEdits:
             return None
         staging = area.staging(scene, frozenset(state.marks))
         pane = area.pane(staging, None, state.feed.request_load, live=state.live)
-        if area.study.waits:
+        if area.study.has_pending:
             state.feed.work()
         return pane.staging, pane
 
-    def next_call_of(self, scene: Scene) -> Coming | None:
+    def next_call_of(self, scene: Scene) -> NextCallForecast | None:
         """Return the forecast of the next call if it is to be shown, else None.
 
         It is shown for edited contexts, at the end of a live session, while the last call is still cached, or on

@@ -27,7 +27,7 @@ from ctxtui.views.text.span import Span, Spans
 
 if TYPE_CHECKING:
     from ctxtui.services.attach import held_requests
-    from ctxtui.services.attach.held_requests import HeldElsewhere
+    from ctxtui.services.attach.held_requests import RemoteHeldRequest
     from ctxtui.views.inspector import composition, header, held_lines
 else:
     composition = later("ctxtui.views.inspector.composition")
@@ -54,7 +54,7 @@ class HeldRequestsController(Controller):
         super().__init__(state, prompt, access)
         self._edits, self._log = edits, log
         self._is_attached = self._holds_next = False
-        self._held: tuple[HeldElsewhere, ...] = ()
+        self._held: tuple[RemoteHeldRequest, ...] = ()
         self._asked_id = ""
         """Id of the request in the last question."""
         self._deadline = 0.0
@@ -86,7 +86,7 @@ class HeldRequestsController(Controller):
             return
 
         def ask() -> None:
-            found = held_requests.look(path)
+            found = held_requests.read_status(path)
             self.access.deliver(partial(self._update, found))
 
         self.access.work(ask, "held requests")
@@ -113,12 +113,12 @@ class HeldRequestsController(Controller):
             self.say([MARK["error"].span, Span(f" not everything is recorded: {', '.join(fresh)}", "crit")])
 
     @property
-    def _first(self) -> HeldElsewhere | None:
+    def _first(self) -> RemoteHeldRequest | None:
         return self._held[0] if self._held else None
 
-    def _on_held(self, request: HeldElsewhere) -> None:
+    def _on_held(self, request: RemoteHeldRequest) -> None:
         """Show the countdown of a held request, and ask about it once."""
-        self.state.set_held_countdown(request.left(time.monotonic()))
+        self.state.set_held_countdown(request.seconds_left(time.monotonic()))
         is_new = request.id != self._asked_id or request.until > self._deadline + _QUERY_SECONDS
         self._deadline = request.until
         if self._own_question is not None and self.prompt.question is self._own_question:
@@ -132,7 +132,7 @@ class HeldRequestsController(Controller):
             if not self.prompt.is_asking:
                 self._ask(request)
 
-    def _show(self, request: HeldElsewhere) -> None:
+    def _show(self, request: RemoteHeldRequest) -> None:
         """Go to the end of its thread, where it is the next call."""
         study = self.state.study
         if study is not None and request.thread in study.session.threads:
@@ -194,12 +194,14 @@ class HeldRequestsController(Controller):
         overlay = self._edits.overlay
         return len(overlay.ready) if overlay is not None else 0
 
-    def _question(self, request: HeldElsewhere) -> Spans:
+    def _question(self, request: RemoteHeldRequest) -> Spans:
         overlay = self._edits.overlay
         standing = len(overlay.applied) if overlay is not None else 0
-        return held_lines.question(request.left(time.monotonic()), self._staged_count(), request.can_wait, standing)
+        return held_lines.question(
+            request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, standing
+        )
 
-    def _ask(self, request: HeldElsewhere) -> None:
+    def _ask(self, request: RemoteHeldRequest) -> None:
         self._own_question = Question(
             self._question(request),
             partial(self._answered, request.id),
@@ -209,7 +211,7 @@ class HeldRequestsController(Controller):
         )
         self.prompt.ask(self._own_question)
 
-    def _refresh(self, request: HeldElsewhere) -> None:
+    def _refresh(self, request: RemoteHeldRequest) -> None:
         """Update the countdown in the question."""
         assert self._own_question is not None
         self._own_question.lead = self.prompt.edit.lead = self._question(request)

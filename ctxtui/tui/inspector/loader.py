@@ -174,7 +174,7 @@ class SessionLoader:
     def read(self) -> None:
         """Open and read to the end, then follow; for a worker thread."""
         try:
-            if (end := self._source.glimpse()) is not None:
+            if (end := self._source.read_end()) is not None:
                 self._post(Glimpsed(end))
                 self._displayed.wait(_MAX_DISPLAY_WAIT_SECONDS * 10)
             loaded, pieces = self._source.open()
@@ -194,18 +194,18 @@ class SessionLoader:
         self._is_read = True
         self._post(Complete())
         # Imported late: following begins after reading.
-        from ctxtui.services.recordings.follow import Follower, run
+        from ctxtui.services.recordings.follow import Follower, run_follower
 
         follower = Follower()
         follower.watch(loaded)
-        run(follower, self._on_followed, self._stop)
+        run_follower(follower, self._on_followed, self._stop)
 
     def _on_followed(self, heard: object) -> None:
         from ctxtui.services.recordings.follow import FollowedNews
 
         assert isinstance(heard, FollowedNews)
         if self._study is not None and heard.news.session is None and not self._stop.is_set():
-            self._study.fetch_new()
+            self._study.prefetch_new()
         self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
 
     def pause_for_key(self) -> None:
@@ -281,7 +281,7 @@ class SessionLoader:
             if computed or finished is not self._study:
                 finished = self._study
                 self._post(Worked(done=True))
-                self._source.keep()
+                self._source.save_counts()
                 if finished is not None:
                     if self._is_computed:
                         self._pace.worked(time.thread_time() - begun)
@@ -294,7 +294,7 @@ class SessionLoader:
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
-            if self._study is not None and self._study.count_on():
+            if self._study is not None and self._study.count_pending():
                 self._post_partial()
             self._woken.wait(left)
         self._more.clear()
@@ -332,7 +332,9 @@ class SessionLoader:
     def _compute_low_priority(self) -> None:
         """Compute what nothing waits for, with pauses for keys."""
         rested = False
-        while not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.rest():
+        while (
+            not self._stop.is_set() and not self._more.is_set() and self._study is not None and self._study.work_idle()
+        ):
             rested = True
             self.wait_for_keys()
             self._more.wait(_LOW_PRIORITY_PAUSE_SECONDS)

@@ -45,7 +45,7 @@ from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import LINE, ContextRows
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.next_call import Coming
+    from ctxtui.analysis.cache.next_call import NextCallForecast
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import RecordingEnd, ThreadStudy
     from ctxtui.tui.inspector import side_panels
@@ -108,7 +108,7 @@ class Panels:
         self.scene: Scene | None = None
         self.staging: Staging | None = None
         """The scene under edits; None without edits."""
-        self.next_call: Coming | None = None
+        self.next_call: NextCallForecast | None = None
         """The forecast of the next call, if it replaces this call."""
         self.layout = Layout()
         self.noted_calls: frozenset[tuple[str, int]] = frozenset()
@@ -317,7 +317,7 @@ class Panels:
             return
         if self.shows("heaviest"):
             nodes = sides.heaviest(scene, rows.path)
-            most = scene.running.own(nodes[0]) if nodes else 0
+            most = scene.running.block_tokens(nodes[0]) if nodes else 0
             self.heaviest.show(nodes, most, thread_study.has_costs, partial(sides.heavy, rows, thread_study, scene))
         if self.shows("growth"):
             self.growth.show(sides.growth(thread_study, scene))

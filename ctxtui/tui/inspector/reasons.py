@@ -70,7 +70,7 @@ class Reasons:
 
             def size(node: int) -> int:
                 # Count calls and results; only thinking is removed in other ways.
-                return running.own(node) if gone.get(node) is None else 0
+                return running.block_tokens(node) if gone.get(node) is None else 0
 
             self._groups_cache = key, self.groups.of(path, size)
         return self._groups_cache[1]

@@ -87,10 +87,10 @@ class Sides:
         """Return the strip's columns of a thread."""
         columns = self._columns.setdefault(known.thread, Columns())
         columns.show(known.calls, known.events, known.missed)
-        if not known.reported:
+        if not known.has_reports:
             running = scene.running
             heads = (call.sent_head for call in known.calls)
-            columns.count([running.read(head, head) if running.counted(head) else None for head in heads])
+            columns.count([running.read_tokens(head, head) if running.is_counted(head) else None for head in heads])
         return columns
 
     def strip(
@@ -146,7 +146,7 @@ class Sides:
 
     def heavy(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
         """Return the row of a heavy block, with its cost since it entered."""
-        tokens = scene.running.own(node)
+        tokens = scene.running.block_tokens(node)
         usd = self._spent_on(known.ledger, node, tokens, scene.number) if known.ledger else None
         return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
 

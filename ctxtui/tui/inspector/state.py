@@ -23,7 +23,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.misses import Misses
+    from ctxtui.analysis.cache.miss_finder import Misses
     from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
@@ -344,7 +344,7 @@ class InspectorState:
         self.loaded = loaded
         self._has_position = False
         self.study = self.source.study(loaded.session)
-        self.study.read_so_far(whole=self.complete)
+        self.study.note_read(whole=self.complete)
         if self.glimpse is None:
             self.panels.open(self.study.session, self.study.book.names, self.feed.request_load)
         self.feed.work_on(self.study)
@@ -373,8 +373,8 @@ class InspectorState:
                 self.panels.reading(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
             self.feed.work()
             return
-        self.study.grew(events)
-        counted = self.study.keep_up()
+        self.study.session_grew(events)
+        counted = self.study.count_new()
         first, self._has_position = not self._has_position, True
         if self.thread not in self.study.session.threads and self.study.session.threads:
             self.thread = self.study.session.first_thread
@@ -407,7 +407,7 @@ class InspectorState:
         study = self.study
         if study is None or self.glimpse is not None or not study.session.threads:
             return
-        known = study.known(self.thread, self.index)
+        known = study.known_state(self.thread, self.index)
         if done and self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.forget()
         if done or known != self._shown_figures:

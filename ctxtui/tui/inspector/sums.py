@@ -49,9 +49,9 @@ def _node(panels: Panels, pane: str, line: int) -> int | None:
 def _block(panels: Panels, node: int) -> str:
     """Return a block's tokens, carry and cost."""
     scene, rows = panels.scene, panels.transcript.data
-    if scene is None or rows is None or not scene.running.counted(node):
+    if scene is None or rows is None or not scene.running.is_counted(node):
         return ""
-    own = scene.running.own(node)
+    own = scene.running.block_tokens(node)
     total = scene.figures.context_tokens
     # Blocks after the call shown are not in its context.
     tree = scene.session.tree

@@ -249,7 +249,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return True
         ledger = study.thread(scene.thread).ledger
-        return ledger is not None and ledger.done >= scene.number and study.thread(scene.thread).looked
+        return ledger is not None and ledger.done >= scene.number and study.thread(scene.thread).is_searched
 
     def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
         """Return the table of blocks with figures."""
@@ -316,7 +316,10 @@ class RepeatsScreen(BlockList[Repeated]):
         tree, running = scene.session.tree, scene.running
         repeats = repeats_of(scene.session, scene.book.names, scene.head)
         return duplicates.ordered(
-            [duplicates.repeated(tree, scene.turns, r, running.own(r.node), running.category(r.node)) for r in repeats]
+            [
+                duplicates.repeated(tree, scene.turns, r, running.block_tokens(r.node), running.category(r.node))
+                for r in repeats
+            ]
         )
 
     def figures(self, rows: Sequence[Repeated]) -> Table[Repeated]:

@@ -211,11 +211,11 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self.pane.styles.height = min(rows + 2, max(5, self.size.height // 2))
 
     def _try(self, policies: Sequence[str], caches: Sequence[str], models: Sequence[str]) -> None:
-        self._run_steps(lambda: self._worker.steps(OpenLab.steps, policies, caches, models))
+        self._run_steps(lambda: self._worker.steps(OpenLab.try_variants, policies, caches, models))
 
     def seek(self) -> None:
         """Try every candidate for the best variant."""
-        self._run_steps(lambda: self._worker.steps(OpenLab.seek))
+        self._run_steps(lambda: self._worker.steps(OpenLab.try_sought))
 
     def _run_steps(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
         self.run_worker(self._steps(steps), thread=True, exclusive=True, group="lab")
@@ -243,10 +243,10 @@ class LabScreen(ListScreen[LabLine, LabAction]):
             else:
                 self.message_line.say([Span("▲ ", "warn"), Span(safe_text.one_line(message.error))])
             return
-        if step.found is None:
+        if step.result is None:
             self._show_progress(step)
             return
-        self.lab = step.found
+        self.lab = step.result
         self.curves.progress = ()
         self.show(self.load())
         self.on_resize()

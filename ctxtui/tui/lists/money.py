@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from textual.widget import Widget
 
-from ctxtui.analysis.cache.missed import Missed
-from ctxtui.analysis.cache.misses import Misses
+from ctxtui.analysis.cache.miss import CacheMiss
+from ctxtui.analysis.cache.miss_finder import Misses
 from ctxtui.analysis.money.spending import SpendingRow
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.tui.commands import Act, Command
@@ -66,10 +66,10 @@ class DetailBoard(Board):
 
     def __init__(self) -> None:
         super().__init__(title="miss", id="miss")
-        self.misses: Sequence[Missed] = ()
+        self.misses: Sequence[CacheMiss] = ()
         self.index = 0
 
-    def show(self, found: Sequence[Missed], index: int) -> None:
+    def show(self, found: Sequence[CacheMiss], index: int) -> None:
         """Show another miss."""
         self.misses, self.index = found, index
         self.redraw()
@@ -85,7 +85,7 @@ class DetailBoard(Board):
         return misses.title(self.misses[self.index]) if self.misses else ()
 
 
-class MissesScreen(HostedList[Missed, CallAt]):
+class MissesScreen(HostedList[CacheMiss, CallAt]):
     """The misses; closes with the call to show."""
 
     tab_group = "money"
@@ -111,20 +111,20 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """Yield the details."""
         yield self.detail
 
-    def load(self) -> Sequence[Missed]:
+    def load(self) -> Sequence[CacheMiss]:
         """Run every call through the simulator."""
         self.misses = self.host.misses()
-        return self.misses.found
+        return self.misses.misses
 
-    def table(self, rows: Sequence[Missed]) -> Table[Missed]:
+    def table(self, rows: Sequence[CacheMiss]) -> Table[CacheMiss]:
         """Return the table of call, cause, change and cost."""
         return misses.table(rows)
 
-    def title_suffix(self, rows: Sequence[Missed]) -> Spans:
+    def title_suffix(self, rows: Sequence[CacheMiss]) -> Spans:
         """Return the order of the rows."""
         return [Span("most expensive first", "dim")] if self.size.width >= misses.NARROW else ()
 
-    def rule_notes(self, rows: Sequence[Missed]) -> Spans:
+    def rule_notes(self, rows: Sequence[CacheMiss]) -> Spans:
         """Return the total, and the quality of the forecasts."""
         if self.misses is None:
             return ()
@@ -147,7 +147,7 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """Fit the rule to the width."""
         self.update_rule()
 
-    def show(self, what: Sequence[Missed]) -> None:
+    def show(self, what: Sequence[CacheMiss]) -> None:
         """Fit the list to its rows; the details get the rest."""
         if self.misses is not None:
             self.pane.none = f" {misses.none_of(self.misses)}"
@@ -173,7 +173,7 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """Go to the next miss, or back."""
         self.pane.move_to(self.pane.cursor + step)
 
-    def choose(self, row: Missed) -> CallAt:
+    def choose(self, row: CacheMiss) -> CallAt:
         return row.thread, row.number
 
     def done(self, result: CallAt) -> None:

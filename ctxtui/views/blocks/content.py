@@ -235,8 +235,8 @@ _HEAD = 512 * 1024
 def facts(got: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
     """A line for each of the block's images and files; the block's tokens and cost stand on the last one."""
     lines = [_line(media) for media in got.media]
-    if scene.running.counted(node):
-        tokens = scene.running.own(node)
+    if scene.running.is_counted(node):
+        tokens = scene.running.block_tokens(node)
         usd = ledger.block(node, tokens, scene.number) if ledger else None
         lines[-1] += f" · {numbers.tokens(tokens)} tokens"
         if usd is not None:

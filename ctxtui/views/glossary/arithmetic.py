@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import ThisCall
@@ -90,7 +90,7 @@ def of_header(what: Header) -> dict[str, str]:
     found: dict[str, str] = {}
     limits, used = what.limits, what.used
     if limits.usable and limits.limit:
-        kept = f"{limits.usable:,} usable of {limits.limit:,} ({limits.words}); the rest is kept for the answer."
+        kept = f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text}); the rest is kept for the answer."
         level, when = (used, "") if what.after is None else (what.after, " under the staged edits")
         said = f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
         found["usable"] = (f"{said}{when}. " if said else "") + kept
@@ -108,7 +108,7 @@ def of_header(what: Header) -> dict[str, str]:
     return found
 
 
-def of_next(what: Coming, header: Header | None = None) -> dict[str, str]:
+def of_next(what: NextCallForecast, header: Header | None = None) -> dict[str, str]:
     """The pane of the next call, with the record of forecasts so far that the `header`'s model has."""
     parts = (("read", what.read), ("write", what.write), ("fresh", what.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)
@@ -130,7 +130,11 @@ def of_staged(what: StagedPane) -> dict[str, str]:
     request, usable = what.staging.request, what.usable
     if request is not None:
         share = f", {100 * request.whole / usable:.0f} % of {usable:,} usable" if usable else ""
-        beyond = f" {'+' if request.beyond >= 0 else '−'} {abs(request.beyond):,} residual" if request.beyond else ""
+        beyond = (
+            f" {'+' if request.beyond_body >= 0 else '−'} {abs(request.beyond_body):,} residual"
+            if request.beyond_body
+            else ""
+        )
         parts = f"{request.whole:,} = {request.body:,} of blocks + {request.client:,} that the client adds{beyond}"
         found["frees"] = f"The next call has {parts}{share}."
     if what.known:

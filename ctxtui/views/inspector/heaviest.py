@@ -41,7 +41,7 @@ class Heaviest:
         grows = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
         if not grows:
             self._top, seen = [], 0
-        own = scene.running.own
+        own = scene.running.block_tokens
         for node in path[seen:]:
             tokens = own(node)
             heavy = tokens and (len(self._top) < KEEP or -tokens < self._top[-1][0])

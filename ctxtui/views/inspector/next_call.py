@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.analysis.cache.next_call import Coming
+from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.text import bars, cells, narrow, numbers
 from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans, width
@@ -14,7 +14,7 @@ SOON: float = 60.0
 _TOKENS_END = 17
 
 
-def notes(what: Coming, room: int) -> list[Span]:
+def notes(what: NextCallForecast, room: int) -> list[Span]:
     """For the rule: that these figures are foretold, whether before the context grew, and whether the client's markers
     were inferred."""
     if what.outdated:
@@ -22,7 +22,7 @@ def notes(what: Coming, room: int) -> list[Span]:
     return [Span("forecast, markers inferred" if what.inferred and room >= 40 else "forecast", "dim")]
 
 
-def lines(what: Coming, now: float, room: int, height: int) -> list[Spans]:
+def lines(what: NextCallForecast, now: float, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: all of it, or the figures in one line, the total, the lifetime."""
     if height < FULL:
         return [_in_one(what, room), _total(what, room, now), _life(what, now, room)][: max(1, height)]
@@ -55,16 +55,16 @@ def _line(
     ]
 
 
-def _in_one(what: Coming, room: int) -> Spans:
+def _in_one(what: NextCallForecast, room: int) -> Spans:
     parts = (("read", what.read), ("write", what.write), ("fresh", what.fresh))
     answer = Span("›", "dim"), Span(numbers.typical(what.answer) if what.answer else numbers.NOT_YET, "dim")
     return narrow.figures([*((GUTTER[name].span, Span(numbers.tokens(n), name)) for name, n in parts), answer], room)
 
 
-def _total(what: Coming, room: int, now: float) -> Spans:
+def _total(what: NextCallForecast, room: int, now: float) -> Spans:
     spans = [Span(" ≈ ", "dim"), Span(numbers.money(what.total), "ink bold")]
     # The figures are those of the time of the recording: what has expired since saves nothing any more.
-    left = what.left(now)
+    left = what.seconds_left(now)
     late = left is not None and left <= 0
     half = (what.hi - what.lo) / 2
     if what.input and half and not (late and room < 34):
@@ -81,11 +81,13 @@ def _total(what: Coming, room: int, now: float) -> Spans:
     return spans
 
 
-def _life(what: Coming, now: float, room: int) -> Spans:
-    marks = [Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marks, "accent")]
+def _life(what: NextCallForecast, now: float, room: int) -> Spans:
+    marks = [
+        Span(" " + MARK["automatic breakpoint" if what.inferred else "breakpoint"].glyph * what.marker_count, "accent")
+    ]
     life = f" {what.life / 3600:.0f}h" if what.life >= 3600 else f" {what.life / 60:.0f}m" if what.life else ""
-    lead = [*(marks if what.marks else [Span(" ")]), Span(life, "dim")]
-    left = what.left(now)
+    lead = [*(marks if what.marker_count else [Span(" ")]), Span(life, "dim")]
+    left = what.seconds_left(now)
     if left is None:
         ways = ("when that expires is not known", "expiry not known") if what.read else ("nothing is cached",)
         return [*lead, Span(f"  {narrow.first_that_fits(ways, room - width(lead) - 3)}", "dim")]
@@ -104,7 +106,7 @@ def _clock(seconds: float) -> str:
     )
 
 
-def sentence(what: Coming, now: float) -> list[Spans]:
+def sentence(what: NextCallForecast, now: float) -> list[Spans]:
     """The same in two lines, for plain output."""
     figures = [
         Span("next call  ", "bold"),

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.missed import TTL
-from ctxtui.analysis.session_events import told
+from ctxtui.analysis.cache.miss import TTL
+from ctxtui.analysis.session_events import describe_miss
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
@@ -72,7 +72,7 @@ def this_call(scene: Scene) -> ThisCall:
     before = scene.calls[scene.index - 1] if scene.index else None
     missed = scene.missed.get(scene.number)
     cost = scene.costs.get(call.id)
-    lost = told(missed) if missed else ""
+    lost = describe_miss(missed) if missed else ""
     by_pause = missed is not None and missed.cause == TTL
     if usage is None:
         return ThisCall(
@@ -93,7 +93,7 @@ def this_call(scene: Scene) -> ThisCall:
         reported=True,
         lines=_lines(call, usage, cost),
         total=total,
-        partial=cost is not None and (call.answered_in_part or bool(cost.lacks)),
+        partial=cost is not None and (call.is_partial or bool(cost.lacks)),
         priced=call.id in scene.costs,
         uncached=scene.uncached.get(call.id) if usage.has_cache else None,
         facts=(*proof(scene), *_facts(before, call)),
@@ -119,7 +119,7 @@ def _lines(call: Call, usage: Usage, cost: Cost | None) -> tuple[CallPart, ...]:
             "ink",
             call.output,
             cost.output if cost else None,
-            partial=call.answered_in_part,
+            partial=call.is_partial,
         ),
     )
 

@@ -41,7 +41,7 @@ class Toolset(Struct, frozen=True):
 def toolset(scene: Scene, use: ToolUse) -> Toolset:
     """The tools of the context shown, by server; most tokens first, then most calls."""
     use.show(scene.head)
-    servers = tuple(use.servers(scene.running.own if scene.counted else None))
+    servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None))
     return Toolset(servers, *totals(servers), scene.session.about.source)
 
 
@@ -50,7 +50,7 @@ def in_thread(scene: Scene) -> Toolset:
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
     use.show(scene.head)
     calls = used(tree, scene.calls[: scene.number])
-    servers = tuple(use.servers(scene.running.own if scene.counted else None, calls))
+    servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None, calls))
     return Toolset(servers, *totals(servers), scene.session.about.source)
 
 

@@ -88,7 +88,7 @@ def words(one: Advice) -> list[Span]:
         Span(f"{when} frees {numbers.tokens(one.tag.freed)}, saves ", "dim"),
         Span(saved(one), "ok bold"),
         Span("; ", "dim"),
-        Span(one.risk.words, STYLE[one.risk]),
+        Span(one.risk.description, STYLE[one.risk]),
     ]
 
 
@@ -116,7 +116,7 @@ def price_lines(tag: PriceTag, risk: Risk | None, staged: int = 0) -> Iterator[S
         Span(" next call ", "dim"),
         Span(f"{numbers.tokens(tag.before - staged)} → {numbers.tokens(tag.after)}", "ink bold"),
         Span("; ", "dim"),
-        Span(risk.words if risk is not None else "", STYLE[risk] if risk is not None else "dim"),
+        Span(risk.description if risk is not None else "", STYLE[risk] if risk is not None else "dim"),
     ]
     for each in dict.fromkeys((best_moment(tag), tag.moments[0] if tag.moments else None)):
         if each is not None and each.once is not None and each.per_call is not None:

@@ -42,7 +42,7 @@ class Repeated(Struct, frozen=True):
 def repeated(tree: Tree, turns: Turns, found: Repeat, tokens: int, category: int) -> Repeated:
     """The row of a repeat in `tree` whose block has so many tokens and is shown in `category`; `turns` are those of its
     thread."""
-    return Repeated(found, tokens, category, turns.of(found.other), tree[found.other].depth)
+    return Repeated(found, tokens, category, turns.number_of(found.other), tree[found.other].depth)
 
 
 def total(rows: Sequence[Repeated]) -> list[Span]:

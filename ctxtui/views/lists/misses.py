@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
-from ctxtui.analysis.cache.missed import (
+from ctxtui.analysis.cache.miss import (
     COMPACTION,
     CONTENT,
     EDITS,
@@ -17,9 +17,9 @@ from ctxtui.analysis.cache.missed import (
     TOOLS,
     TTL,
     UNKNOWN,
-    Missed,
+    CacheMiss,
 )
-from ctxtui.analysis.cache.misses import Misses, cure
+from ctxtui.analysis.cache.miss_finder import Misses, find_cure
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.views.blocks.body import wrapped
@@ -44,7 +44,7 @@ def clock(at: float | None) -> str:
     return numbers.clock(datetime.fromtimestamp(at, UTC).astimezone()) if at is not None else ""
 
 
-def sign_of(one: Missed) -> Span:
+def sign_of(one: CacheMiss) -> Span:
     """The glyph of a cause, in its colour."""
     if one.cause == TTL:
         return MARK["ttl miss"].span
@@ -55,7 +55,7 @@ def sign_of(one: Missed) -> Span:
     return MARK["miss"].span
 
 
-def cause_of(one: Missed) -> str:
+def cause_of(one: CacheMiss) -> str:
     """The cause in a few words: ``TTL 5m``."""
     if one.cause == TTL:
         return f"TTL {_life(one.life)}"
@@ -66,7 +66,7 @@ def _life(seconds: float) -> str:
     return f"{seconds / 3600:.0f}h" if seconds >= 3600 else f"{seconds / 60:.0f}m"
 
 
-def what_of(one: Missed) -> Spans:
+def what_of(one: CacheMiss) -> Spans:
     """What changed, for the list."""
     if one.cause == TTL:
         return [Span(f"expired {numbers.ago(one.by)} before the call", "dim")]
@@ -92,14 +92,14 @@ def none_of(what: Misses) -> str:
 
 def head(what: Misses) -> list[Span]:
     """The sum of all, for the rule."""
-    count = len(what.found)
-    lost = numbers.least(what.lost, what.partly_lost) if what.found else "$0.000"
+    count = len(what.misses)
+    lost = numbers.least(what.lost, what.partly_lost) if what.misses else "$0.000"
     of = f" lost of {numbers.least(what.usd, what.at_least)}" if what.usd is not None else " lost"
     return [
         Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
         Span(numbers.tokens(what.tokens), "ink bold"),
         Span(" written again  ", "dim"),
-        Span(lost, "crit bold" if what.found else "dim"),
+        Span(lost, "crit bold" if what.misses else "dim"),
         Span(of, "dim"),
     ]
 
@@ -117,24 +117,24 @@ def foreseen(what: Misses) -> list[Span]:
     ]
 
 
-def sum_of_tokens(one: Missed) -> str:
+def sum_of_tokens(one: CacheMiss) -> str:
     """What was written again, as what is left of what the cache held."""
     return sums.less(one.tokens, one.read + one.tokens, one.read, ("written again", "in the cache", "read"))
 
 
-def sum_of_money(one: Missed) -> str:
+def sum_of_money(one: CacheMiss) -> str:
     """What was lost, as what was paid less what a read would have cost."""
     return sums.lost(one.usd, one.paid)
 
 
-def _call(one: Missed) -> str:
+def _call(one: CacheMiss) -> str:
     return f"Call {one.number:,}; the one before it in this line of context was {one.base:,}."
 
 
 def sums_of_total(what: Misses) -> dict[str, str]:
     """The sums behind the figures of the rule, by the glossary's words."""
-    tokens = sums.added(what.tokens, "written again", [one.tokens for one in what.found], "misses")
-    money = sums.added_money(what.lost, [one.usd for one in what.found], "misses")
+    tokens = sums.added(what.tokens, "written again", [one.tokens for one in what.misses], "misses")
+    money = sums.added_money(what.lost, [one.usd for one in what.misses], "misses")
     whole = sums.share_of_money(what.lost, what.usd, " for all calls")
     alarms = f"{what.false_alarms:,} of {what.calls:,} calls were foretold to miss and did not."
     foretold = f"{what.foreseen:,} of {what.tested:,} misses that the simulator was asked about. {alarms}"
@@ -147,15 +147,15 @@ def sums_of_total(what: Misses) -> dict[str, str]:
     }
 
 
-def table(found: Sequence[Missed]) -> Table[Missed]:
+def table(found: Sequence[CacheMiss]) -> Table[CacheMiss]:
     """The table of `found`, the dearest of which is the first; it names threads where there are several."""
     most = (found[0].usd or 0.0) if found else 0.0
     several = len({one.thread for one in found}) > 1
 
-    def bar(one: Missed, room: int) -> Span:
+    def bar(one: CacheMiss, room: int) -> Span:
         return Span(bars.line(one.usd or 0.0, most, room) if most else "", "write")
 
-    def what(one: Missed, room: int) -> list[Span]:
+    def what(one: CacheMiss, room: int) -> list[Span]:
         where = f"{safe_text.one_line(one.thread, 16)}  " if several and one.thread != "main" else ""
         return [Span(where, "faint"), *_cut(what_of(one), max(0, room - 1 - cells.width(where)))]
 
@@ -179,23 +179,23 @@ def table(found: Sequence[Missed]) -> Table[Missed]:
     )
 
 
-def _bold(one: Missed) -> str:
+def _bold(one: CacheMiss) -> str:
     return " bold" if (one.usd or 0.0) >= 1 else ""
 
 
-def _cause(one: Missed, room: int) -> list[Span]:
+def _cause(one: CacheMiss, room: int) -> list[Span]:
     return [sign_of(one), Span(f" {cause_of(one)}")]
 
 
-def _again(one: Missed, room: int) -> Span:
+def _again(one: CacheMiss, room: int) -> Span:
     return Span(numbers.tokens(one.tokens), "ink" + _bold(one))
 
 
-def _rest(one: Missed, room: int) -> Spans:
+def _rest(one: CacheMiss, room: int) -> Spans:
     return _cut(what_of(one), room) if room > 8 else ()
 
 
-def _foreseen(one: Missed, room: int) -> Spans:
+def _foreseen(one: CacheMiss, room: int) -> Spans:
     if not one.tested:
         return [Span("untested", "faint")]
     return [Span("✓ ", "ok"), Span("yes", "dim")] if one.foreseen else [Span("– ", "faint"), Span("no", "faint")]
@@ -212,10 +212,10 @@ def _cut(spans: Sequence[Span], room: int) -> list[Span]:
     return out
 
 
-def detail(one: Missed, every: Sequence[Missed], room: int, height: int) -> list[Spans]:
+def detail(one: CacheMiss, every: Sequence[CacheMiss], room: int, height: int) -> list[Spans]:
     """One miss: two sentences, two lanes drawn to scale, the word diff, the cure."""
     out: list[Spans] = [*_sentences(one, room), [], *_lanes(one, room)]
-    told, saved = cure(one, every)
+    told, saved = find_cure(one, every)
     foot: list[Spans] = []
     if told:
         foot.append([])
@@ -230,7 +230,7 @@ def detail(one: Missed, every: Sequence[Missed], room: int, height: int) -> list
     return [*out, *foot][:height]
 
 
-def title(one: Missed) -> list[Span]:
+def title(one: CacheMiss) -> list[Span]:
     """What the detail is about, for its rule."""
     spans = [Span(f"#{one.number}  ", "ink bold"), Span(cause_of(one), f"{sign_of(one).style} bold")]
     if one.new is not None and one.block:
@@ -241,7 +241,7 @@ def title(one: Missed) -> list[Span]:
     return spans
 
 
-def _sentences(one: Missed, room: int) -> Iterator[Spans]:
+def _sentences(one: CacheMiss, room: int) -> Iterator[Spans]:
     more = f", {numbers.money(one.usd)} more than a read" if one.usd is not None else ""
     lead = [Span(" The two requests differ from "), Span(f"token {numbers.exact(one.shared)}", "ink bold")]
     lead.append(Span(f" on{_entry_before(one)}"))
@@ -262,19 +262,19 @@ def _sentences(one: Missed, room: int) -> Iterator[Spans]:
     yield from ([Span(f" {line}", "dim")] for line in safe_text.wrap(_because(one), max(20, room - 2)))
 
 
-def _entry_before(one: Missed) -> str:
+def _entry_before(one: CacheMiss) -> str:
     """Why less was read than both requests have in common; "" where it was not."""
     if one.read >= (1 - _NEAR) * one.shared:
         return ""
     return f"; the cache entry before that ended at {numbers.tokens(one.read)}" if one.read else "; no entry before it"
 
 
-def _parts(one: Missed) -> bool:
+def _parts(one: CacheMiss) -> bool:
     """Whether the contexts themselves part; elsewhere the entry was gone, or out of reach."""
     return one.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED, EDITS)
 
 
-def _because(one: Missed) -> str:
+def _because(one: CacheMiss) -> str:
     match one.cause:
         case "TTL":
             wait = numbers.ago(one.by + one.life)
@@ -292,7 +292,7 @@ def _because(one: Missed) -> str:
     return one.evidence[:1].upper() + one.evidence[1:] + "." if one.evidence else one.what
 
 
-def _lanes(one: Missed, room: int) -> Iterator[Spans]:
+def _lanes(one: CacheMiss, room: int) -> Iterator[Spans]:
     """Both requests drawn to scale: what they share, and what was read of the second."""
     longest = max(*one.sizes, 1)
     bar = max(10, room - 2 * _LANE - 2)
@@ -321,7 +321,7 @@ def _lanes(one: Missed, room: int) -> Iterator[Spans]:
     yield [*told, Span(f"   written again {numbers.tokens(one.tokens)}", "write")]
 
 
-def _diff(one: Missed, room: int, height: int) -> Iterator[Spans]:
+def _diff(one: CacheMiss, room: int, height: int) -> Iterator[Spans]:
     assert one.old is not None and one.new is not None
     pieces = list(word_diff(one.old.words, one.new.words))
     gone, come = counted(pieces)

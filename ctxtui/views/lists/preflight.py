@@ -19,7 +19,7 @@ _NAME = 12
 def lines(what: Preflight) -> Iterator[list[Span]]:
     """The report, line by line."""
     seen = what.outlook
-    of = f" of {numbers.tokens(what.window.limit)} ({what.window.words})" if what.window.limit else ""
+    of = f" of {numbers.tokens(what.window.limit)} ({what.window.origin_text})" if what.window.limit else ""
     yield _row("now", numbers.tokens(seen.context), f"tokens{of}, after {units(seen.unit, seen.turns)}")
     if seen.growth is None:
         yield _row("growth", numbers.NOT_YET, "no turn tells yet how the context grows")
@@ -116,8 +116,8 @@ def cure(found: Smallest | None, name: str) -> Iterator[list[Span]]:
         yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.")]
         return
     what = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in found.kinds.items())
-    enough = "stays below it" if found.reached else f"comes to {numbers.tokens(found.after)}, not yet below"
-    yield [Span("To have room: ", "bold"), Span(what), Span(f"; {found.risk.words}", "dim")]
+    enough = "stays below it" if found.is_reached else f"comes to {numbers.tokens(found.after)}, not yet below"
+    yield [Span("To have room: ", "bold"), Span(what), Span(f"; {found.risk.description}", "dim")]
     yield [
         Span("  context ", "dim"),
         Span(f"{numbers.tokens(found.before)} → {numbers.tokens(found.after)}", "ink bold"),

@@ -59,7 +59,7 @@ def _risk(one: Suggestion, room: int) -> Span:
         return Span("breakpoints" if one.edits else "by hand", "dim")
     if one.is_safe and risk > Risk.OUTSIDE:
         return Span("tools go", advice.STYLE[Risk.NOTHING])
-    return Span(risk.words if cells.width(risk.words) <= room else risk.short, advice.STYLE[risk])
+    return Span(risk.description if cells.width(risk.description) <= room else risk.short, advice.STYLE[risk])
 
 
 def sum_of(one: Suggestion) -> str:
@@ -118,13 +118,13 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
             found.append((position, ChangedBlock(node, category(node), fate.mark, size, fate.after, along=fate.repair)))
     for position in then.applied.marks.keys() - now.applied.marks.keys():
         node = nodes[position]
-        own = now.scene.running.own(node)
+        own = now.scene.running.block_tokens(node)
         found.append((position, ChangedBlock(node, category(node), "breakpoint", own, own)))
     known = {new.edit.id for new in now.news}
     for new in then.news:
         if new.edit.id not in known:
             text = safe_text.one_line(read(new.item.block).text, 400)
-            found.append((new.at, ChangedBlock(0, new.category, new.edit.does.mark, 0, new.tokens, text=text)))
+            found.append((new.at, ChangedBlock(0, new.category, new.edit.spec.mark, 0, new.tokens, text=text)))
     return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 

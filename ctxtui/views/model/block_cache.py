@@ -61,7 +61,7 @@ def preview_of(book: Book, node: int) -> Preview:
     here, names = book.session.tree[node], book.names
     value = here.block.value()
     got = read_value(here.block.kind, value)
-    call = names.call(got.call_id or names.answered(here), here.id) if here.category == _RESULT else None
+    call = names.call(got.call_id or names.answered_call_id(here), here.id) if here.category == _RESULT else None
     return preview(here.block.kind, here.category, value, got, call, book.session.about.cwd)
 
 
@@ -144,7 +144,9 @@ class Readings:
         value, got = self.decoded(node.id)
         call = None
         if node.category == _RESULT:
-            call = self.call_of(node, got) or self._names.call(got.call_id or self._names.answered(node), node.id)
+            call = self.call_of(node, got) or self._names.call(
+                got.call_id or self._names.answered_call_id(node), node.id
+            )
         return preview(node.block.kind, node.category, value, got, call, self._session.about.cwd)
 
     @property
@@ -157,11 +159,11 @@ class Readings:
         here = self._session.tree[node]
         if not self.ready(node):
             return ""
-        return self.reading(node).call_id or (self._names.answered(here) if here.category == _RESULT else "")
+        return self.reading(node).call_id or (self._names.answered_call_id(here) if here.category == _RESULT else "")
 
     def call_of(self, node: Node, got: BlockContent) -> BlockContent | None:
         """The call that a result answers, if it stands within the blocks before it."""
-        tree, wanted = self._session.tree, got.call_id or self._names.answered(node)
+        tree, wanted = self._session.tree, got.call_id or self._names.answered_call_id(node)
         if node.category != _RESULT or not wanted:
             return None
         at, steps = node.parent, 0

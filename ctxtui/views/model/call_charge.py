@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.context import lifetimes
+from ctxtui.curation.context import marker_lifetimes
 from ctxtui.views.model.scene import Scene
 from ctxtui.wire.request import Request
 
@@ -84,7 +84,7 @@ def _marked(scene: Scene, path: Sequence[int]) -> list[int]:
             continue
         shared = tree[tree.common(scene.head, call.sent_head)].depth
         request = Request((), call.skeleton)
-        found.update(at + 1 for at in lifetimes(request) if at < shared)
+        found.update(at + 1 for at in marker_lifetimes(request) if at < shared)
         if request.params.get("cache_control") is not None and call.sent_head != ROOT:
             found.add(min(shared, tree[call.sent_head].depth))
     return sorted(at for at in found if 0 < at <= len(path))
@@ -119,6 +119,8 @@ def _last_within(scene: Scene, path: Sequence[int], end: float) -> int:
 
     count = bisect_right(path, end, key=middle)
     # Blocks that are not read take no room: the boundary belongs to the last one that does.
-    while count and running.read(scene.head, path[count - 1]) == running.read(scene.head, tree[path[count - 1]].parent):
+    while count and running.read_tokens(scene.head, path[count - 1]) == running.read_tokens(
+        scene.head, tree[path[count - 1]].parent
+    ):
         count -= 1
     return count

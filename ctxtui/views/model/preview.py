@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.block_content import BlockContent, Media
-from ctxtui.core.canonical import Json, text_of
+from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.tool_calls import output_of, telling
+from ctxtui.core.tool_calls import main_argument, split_output
 from ctxtui.views.text import safe_text
 
 TAIL: Final = 1 << 16
@@ -112,7 +112,7 @@ def preview(
     if kind == HEADER:
         return Preview("", f"(empty {got.name} message)" if got.name else "(empty message)", "dim")
     if name == "tool_call":
-        return Preview(tool_label(got.name), _line(telling(got, cwd)) or "(no input)", "ink", True)
+        return Preview(tool_label(got.name), _line(main_argument(got, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":
         said, failed = _result(got)
         tool = (call.name if call else "") or got.name
@@ -139,7 +139,7 @@ def tool_label(name: str) -> str:
 
 def _asked(call: BlockContent, cwd: str) -> str:
     """What a call asked for, short enough to leave room for what came back: of a path the end, else the beginning."""
-    words = _line(telling(call, cwd))
+    words = _line(main_argument(call, cwd))
     if len(words) <= ASKED:
         return words
     return f"…{words[1 - ASKED :]}" if " " not in words else f"{words[: ASKED - 1]}…"
@@ -156,12 +156,12 @@ def _withheld(got: BlockContent) -> str:
 def _described(value: Json) -> str:
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     about = inner.get("description") if isinstance(inner, Mapping) else None
-    return about if isinstance(about, str) else text_of(value)
+    return about if isinstance(about, str) else dump_text(value)
 
 
 def _result(got: BlockContent) -> tuple[str, bool]:
     """A result's line, and whether it says that something failed."""
-    text, failed = output_of(got.text)
+    text, failed = split_output(got.text)
     said = verdict(text)
     if said:
         return _line(said), failed or got.is_error

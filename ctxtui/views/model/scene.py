@@ -20,7 +20,7 @@ _GOES_ON = frozenset({"ctxtui", "attached"})
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
-    from ctxtui.analysis.cache.missed import Missed
+    from ctxtui.analysis.cache.miss import CacheMiss
     from ctxtui.analysis.running_totals import RunningTotals
     from ctxtui.analysis.session_events import CallEvent
     from ctxtui.pricing.price import Cost
@@ -47,7 +47,7 @@ class Scene(Struct, frozen=True):
     events: Sequence[CallEvent] = ()
     costs: Mapping[str, Cost | None] = field(default_factory=dict)
     uncached: Mapping[str, float] = field(default_factory=dict)
-    missed: Mapping[int, Missed] = field(default_factory=dict)
+    missed: Mapping[int, CacheMiss] = field(default_factory=dict)
     partial: bool = False
 
     @property
@@ -90,7 +90,7 @@ class Scene(Struct, frozen=True):
     @property
     def counted(self) -> bool:
         """Whether all tokens of this context are known."""
-        return self.figures.counted and self.running.counted(self.head)
+        return self.figures.counted and self.running.is_counted(self.head)
 
     @property
     def missing(self) -> int:
@@ -99,7 +99,7 @@ class Scene(Struct, frozen=True):
 
     def position(self, node: int) -> int:
         """Tokens that the provider has read when it has read the block of `node`, what is not recorded included."""
-        return self.missing + self.running.read(self.head, node)
+        return self.missing + self.running.read_tokens(self.head, node)
 
     @property
     def stretch(self) -> float:
@@ -131,7 +131,7 @@ def scene_at(
     events: Sequence[CallEvent] = (),
     costs: Mapping[str, Cost | None] | None = None,
     uncached: Mapping[str, float] | None = None,
-    missed: Mapping[int, Missed] | None = None,
+    missed: Mapping[int, CacheMiss] | None = None,
     turns: Turns | None = None,
 ) -> Scene:
     """The scene of `calls[index]`; an index beyond the ends is held at them. `turns` are those of `calls`, where they
@@ -181,8 +181,8 @@ def proof(scene: Scene) -> tuple[str, ...]:
     counts = [f"{len(told.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if told.get(how)]
     out = [f"edits: {', '.join(counts)}"] if counts else []
     raw, sent, running = call.raw_head, call.sent_head, scene.running
-    if raw != sent and running.counted(raw) and running.counted(sent):
-        own, left = running.read(raw, raw), running.read(sent, sent)
+    if raw != sent and running.is_counted(raw) and running.is_counted(sent):
+        own, left = running.read_tokens(raw, raw), running.read_tokens(sent, sent)
         out.append(f"program has {numbers.tokens(own)}, {numbers.tokens(left)} was sent")
     out += [str(one) for one in told.get("done") or ()]
     out += [f"from the record of {told['played']}"] if told.get("played") else []

@@ -122,7 +122,9 @@ class Staging:
 
     def _fate(self, change: BlockChange) -> Fate:
         running = self.scene.running
-        tokens = running.own(change.node) if running.counted(change.node) and self._is_read(change.node) else 0
+        tokens = (
+            running.block_tokens(change.node) if running.is_counted(change.node) and self._is_read(change.node) else 0
+        )
         if change.before.kind == HEADER:
             tokens = 0
         header = self._header_before(change.position) if tokens else 0
@@ -130,14 +132,14 @@ class Staging:
         if change.after is not None and tokens:
             counted = self.tokens_of(change.after)
             after = None if counted is None else counted + header
-        mark = "dropped" if change.repaired else change.edit.does.mark
+        mark = "dropped" if change.is_repair else change.edit.spec.mark
         stays = header if change.after is None else 0
         return Fate(
             tokens=tokens,
             after=after,
             mark=mark,
             out=change.after is None,
-            repair=change.repaired,
+            repair=change.is_repair,
             kind=change.edit.kind,
             author=change.edit.author,
             stays=stays,
@@ -178,7 +180,7 @@ class Staging:
     def counted(self) -> bool:
         """Whether every figure is known."""
         known = [new.tokens for new in self.news]
-        whole = self.found.whole and self.scene.running.counted(self.head)
+        whole = self.found.whole and self.scene.running.is_counted(self.head)
         return whole and None not in (*known, self.request, self.raw)
 
     @cached_property
@@ -189,7 +191,7 @@ class Staging:
     @cached_property
     def raw(self) -> RequestCount | None:
         """The same without any edit."""
-        return self.count(self.applied.without)
+        return self.count(self.applied.without_edits)
 
     @property
     def before(self) -> int:
@@ -274,11 +276,11 @@ class Staging:
             return "marked"
         if self.sent is not None and node in self.sent.put_in:
             edit = self.sent.put_in[node]
-            return edit.does.mark if edit is not None else "dropped"
+            return edit.spec.mark if edit is not None else "dropped"
         at = self.position(node)
         if at is None:
             return ""
-        if at in self.applied.marks and self.applied.marks[at].given.get("on", True):
+        if at in self.applied.marks and self.applied.marks[at].params.get("on", True):
             return "breakpoint"
         return "pinned" if at in self.applied.pinned else ""
 
@@ -290,12 +292,12 @@ class Staging:
             return False
         here = scene.session.tree[node]
         place = self.sent.place(node) if self.sent is not None else here.depth - 1
-        return place >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.left)
+        return place >= broken.at or (node != ROOT and scene.reported_position(here.parent) >= broken.still_read)
 
     @property
     def repairs(self) -> int:
         """Blocks that go so that the provider takes the rest."""
-        return self.applied.taken_along
+        return self.applied.repair_count
 
 
 def is_unsent(scene: Scene) -> bool:

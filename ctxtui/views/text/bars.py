@@ -71,15 +71,15 @@ def limit_words(window: ContextWindow) -> list[Span]:
     if not window.limit:
         return []
     behind = f"; the model takes {numbers.tokens(window.model)}" if window.model > window.limit else ""
-    return [Span(numbers.tokens(window.limit)), Span(f" {window.words}{behind}", "dim")]
+    return [Span(numbers.tokens(window.limit)), Span(f" {window.origin_text}{behind}", "dim")]
 
 
 def limit_short(window: ContextWindow) -> str:
     """The same in at most 18 cells: ``compacts at 168.5k``; "" where no limit is known."""
     # Imported here: Home's first frame knows no window.
-    from ctxtui.analysis.context_window import SHORT
+    from ctxtui.analysis.context_window import SHORT_TEXTS
 
-    how = SHORT.get(window.origin, "")
+    how = SHORT_TEXTS.get(window.origin, "")
     return how.format(numbers.tokens(window.limit).replace(".0k", "k")) if window.limit else ""
 
 

@@ -26,11 +26,11 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
     # Imported here: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import weight
 
-    if node <= ROOT or stays is None or not scene.running.counted(node):
+    if node <= ROOT or stays is None or not scene.running.is_counted(node):
         return []
-    found = weight(node, scene.running.own(node), stays, scene.number)
+    found = weight(node, scene.running.block_tokens(node), stays, scene.number)
     texts = []
-    gone = scene.running.gone(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
+    gone = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if gone is not None:
         texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.says}")
     # What entered with this call has carried nothing yet, and nothing is known of how it keeps.
@@ -40,7 +40,7 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
             f"since call {found.since:,}, in {many}: {numbers.tokens(found.carry)} carried; {cacheable(found)}"
         )
     if repeat is not None:
-        texts.append(f"{REPEAT[repeat.kind].glyph} {told(repeat, scene.turns.of(repeat.other))}")
+        texts.append(f"{REPEAT[repeat.kind].glyph} {told(repeat, scene.turns.number_of(repeat.other))}")
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
@@ -86,14 +86,14 @@ def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
     """USD that the call shown took for the block of `node` on its context; None while that is not worked out, or for
     an answer that no call has read yet."""
     tree = scene.session.tree
-    if ledger.done <= scene.index or not scene.running.counted(node) or not tree.holds(scene.head, node):
+    if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None
     here = tree[node]
     if here.category == _THINKING and scene.running.strips_thinking:
         start = tree[scene.head].turn_start
         if start != ROOT and here.depth < tree[start].depth:
             return 0.0
-    return scene.running.own(node) * ledger.charged(scene.index).rate(here.depth)
+    return scene.running.block_tokens(node) * ledger.charged(scene.index).rate(here.depth)
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
@@ -108,7 +108,7 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
     number = made + 1 if made is not None else entered or 0
     if made is None and scene.session.tree[node].category != _RESULT:
         number += 1
-    usd = ledger.block(node, scene.running.own(node), scene.number) if scene.running.counted(node) else None
+    usd = ledger.block(node, scene.running.block_tokens(node), scene.number) if scene.running.is_counted(node) else None
     if usd is None:
         return str(number or 1), unknown
     return str(number or 1), Span(numbers.money(usd), "dim" if usd >= 0.0005 else "faint")
@@ -116,9 +116,9 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
 
 def words(scene: Scene, ledger: CostLedger | None, node: int) -> str:
     """``$0.007 this call · $1.61 so far``; "" while nothing is known of the money."""
-    if ledger is None or node <= ROOT or not scene.running.counted(node):
+    if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
-    now, whole = this_call(scene, ledger, node), ledger.block(node, scene.running.own(node), scene.number)
+    now, whole = this_call(scene, ledger, node), ledger.block(node, scene.running.block_tokens(node), scene.number)
     if not whole:
         return ""
     first = f"{numbers.money(now)} this call · " if now is not None else ""

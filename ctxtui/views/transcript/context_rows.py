@@ -58,7 +58,15 @@ class MadeRows:
             self._of = None
             self._rows.clear()
             return
-        of = head, running, running.version, len(running.elsewhere), scene.book.contexts.at(head), charge, scene.partial
+        of = (
+            head,
+            running,
+            running.version,
+            len(running.moved_categories),
+            scene.book.contexts.at(head),
+            charge,
+            scene.partial,
+        )
         if self._of != of:
             self._of = of
             self._rows.clear()
@@ -72,7 +80,7 @@ class MadeRows:
             return known[1]
         made = rows.block_row(scene, node, says, charge, call=call, cost=cost)
         # The number of a turn may be another one when its call comes; what is not counted soon is.
-        if self._of is not None and scene.running.counted(node.id) and not node.opens_turn:
+        if self._of is not None and scene.running.is_counted(node.id) and not node.opens_turn:
             if len(self._rows) >= _MOST:
                 self._rows.clear()
             self._rows[node.id] = given, made
@@ -132,8 +140,8 @@ class Tails:
         if said:
             told = f"{numbers.tokens(call.output)} tokens reported"
             if not call.is_reported:
-                told = "not reported" if call.answered_in_part else ""
-            elif call.answered_in_part:
+                told = "not reported" if call.is_partial else ""
+            elif call.is_partial:
                 told = f"{numbers.least_tokens(call.output, True)} tokens"
             tails.append((RuleRow("answer", told, said[0]), answer))
         if tip != answer:
@@ -214,7 +222,7 @@ class ContextRows:
             *self._tails.of(scene),
             boundaries=boundaries.at,
             hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
-            elsewhere=scene.running.elsewhere,
+            elsewhere=scene.running.moved_categories,
             missing=scene.missing > 0,
             partial=scene.partial,
         )

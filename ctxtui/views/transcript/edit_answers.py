@@ -67,7 +67,7 @@ def staged(what: StagedEdits, blocks: Blocks) -> list[Span]:
         told.append(Span(f", {what.repairs:,} more with {'it' if len(what.made) == 1 else 'them'}", "dim"))
     if what.left:
         told.append(Span(f"; {what.left:,} left: {what.why}", "dim"))
-    if all(edit.kind == SUMMARIZE and "by" not in edit.given for edit in what.made):
+    if all(edit.kind == SUMMARIZE and "by" not in edit.params for edit in what.made):
         told += [Span("  ^s", "accent bold"), Span(" has a model write it", "dim")] if what.keyed else []
         told += [Span("  no model; ", "dim"), Span("s", "accent bold"), Span(" sets its length", "dim")]
     return told
@@ -127,7 +127,7 @@ def from_elsewhere(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
         return [Span("another program changed which edits stand · "), Span("E", "accent bold"), _LISTS]
     author = "another program" if made[0].author == USER else safe_text.one_line(made[0].author, 30)
     kinds = {edit.kind for edit in made}
-    what = kind_of(made[0].kind).shown if len(kinds) == 1 else "edits"
+    what = kind_of(made[0].kind).label if len(kinds) == 1 else "edits"
     told = Span(f"{author} staged {what} of {blocks.words(made)} · ")
     return [told, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
 
@@ -157,17 +157,17 @@ def action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: Blocks) -
     """An action of the log in a few words: ``drop of Read README.md``, ``apply of 2``, ``discard of 3``."""
     first = entries[0]
     if first.kind == APPLY:
-        return f"apply of {len(first.given.get('ids') or ()):,}"
+        return f"apply of {len(first.params.get('ids') or ()):,}"
     if first.kind == REVERT:
         meant = [by_id[entry.reverts] for entry in entries if entry.reverts in by_id]
-        why = str(first.given.get("as") or "")
+        why = str(first.params.get("as") or "")
         if why == REDO or not meant:
             return f"take-back of {len(entries):,}"
         verb = "discard" if why == DISCARD else "take-back"
         return f"{verb} of {len(meant):,}" if len(meant) > 1 else f"{verb}: {action(meant, by_id, blocks)}"
     author = "" if first.author == USER else f"{safe_text.one_line(first.author, 30)}: "
     kinds = {entry.kind for entry in entries}
-    what = kind_of(first.kind).shown if len(kinds) == 1 else "edits"
+    what = kind_of(first.kind).label if len(kinds) == 1 else "edits"
     return f"{author}{what} of {blocks.words(entries)}"
 
 
@@ -176,7 +176,7 @@ def _done(made: Sequence[Edit]) -> str:
     first = made[0]
     if first.kind == BREAKPOINT:
         lives = {"5m": "5 minutes", "1h": "an hour", "30m": "30 minutes", "12h": "12 hours", "": "5 minutes"}
-        ttl = str(first.given.get("ttl") or "")
-        return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.given.get("on", True) else "no breakpoint behind"
+        ttl = str(first.params.get("ttl") or "")
+        return f"breakpoint of {lives.get(ttl, ttl)} behind" if first.params.get("on", True) else "no breakpoint behind"
     done = {kind_of(edit.kind).done or edit.kind for edit in made}
     return author + (done.pop() if len(done) == 1 else "changed")

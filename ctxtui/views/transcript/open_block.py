@@ -155,7 +155,7 @@ _FIGURES: Final = _NAME + _BAR + 10
 def segment_lines(scene: Scene, node: int, text: str, room: int) -> list[Spans]:
     """The segments of the block of `node` with `text` in `room` cells, then a rule; nothing where no rule splits it, or
     while its tokens are not counted."""
-    if not scene.book.counted(scene.call.model, node):
+    if not scene.book.is_counted(scene.call.model, node):
         return []
     segments = segment_figures(scene.book, scene.call.model, node)
     labelled = [one for one in segments if one.label]

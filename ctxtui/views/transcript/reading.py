@@ -11,7 +11,7 @@ from typing import Final
 from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import CHANGE, touches
+from ctxtui.core.file_accesses import CHANGE, find_touches
 from ctxtui.views.blocks import content, one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent
@@ -238,9 +238,9 @@ class Reading:
 
     def _tokens(self, nodes: list[int]) -> str:
         scene = self._rows.scene
-        if scene is None or not all(scene.running.counted(node) for node in nodes):
+        if scene is None or not all(scene.running.is_counted(node) for node in nodes):
             return ""
-        return numbers.tokens(sum(scene.running.own(node) for node in nodes))
+        return numbers.tokens(sum(scene.running.block_tokens(node) for node in nodes))
 
     def _front_line(self, index: int, grid: Grid, cursor: str) -> Spans:
         """What stands around the conversation, in one line."""
@@ -254,8 +254,8 @@ class Reading:
                 kinds[len(CATEGORY) - 1] = 1
             else:
                 kinds[self._category(entry)] = kinds.get(self._category(entry), 0) + 1
-                counted = counted and scene is not None and scene.running.counted(entry)
-                tokens += scene.running.own(entry) if scene is not None and counted else 0
+                counted = counted and scene is not None and scene.running.is_counted(entry)
+                tokens += scene.running.block_tokens(entry) if scene is not None and counted else 0
             at += 1
         words: list[Span] = []
         for category, many in kinds.items():
@@ -293,7 +293,7 @@ def _short(words: list[Span], room: int) -> list[Span]:
 
 
 def _changes_file(got: BlockContent, cwd: str) -> bool:
-    return any(touch.kind == CHANGE for touch in touches(got, cwd)) or bool(_patch(_given(got)))
+    return any(touch.kind == CHANGE for touch in find_touches(got, cwd)) or bool(_patch(_given(got)))
 
 
 def _given(got: BlockContent) -> Json:

@@ -74,13 +74,13 @@ def block_row(
     read = not sent or scene.running.is_read(scene.head, node.id)
     sign = CATEGORY[scene.running.category(node.id)]
     glyph = MARK["warning"].span if node.block.kind == UNREADABLE else sign.span if read else _faint(sign)
-    counted = scene.running.counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
-    own = scene.running.own(node.id) if counted else 0
+    counted = scene.running.is_counted(node.id) and node.block.kind not in (HEADER, UNREADABLE)
+    own = scene.running.block_tokens(node.id) if counted else 0
     if says.asked and _follows_its_call(tree, node):
         says = says._replace(asked="")
     return TranscriptRow(
         gutter=_gutter(charge, node, sent and read),
-        turn=str(scene.turns.of(node.id)) if node.opens_turn and not scene.partial else "",
+        turn=str(scene.turns.number_of(node.id)) if node.opens_turn and not scene.partial else "",
         sign=glyph,
         words=(*_gone(scene, node), *_words(says, sign.style, read=read, asks=asks(node))),
         tokens=_tokens(own, counted=counted, read=read),
@@ -95,7 +95,7 @@ def _gone(scene: Scene, node: Node) -> tuple[Span, ...]:
     """What is said of a block that a report shows to be gone."""
     if node.depth > scene.session.tree[scene.head].depth:
         return ()
-    found = scene.running.gone(scene.head, node.id)
+    found = scene.running.absence(scene.head, node.id)
     return () if found is None else (Span(f"gone since call {found.since} ", "warn"),)
 
 
@@ -108,10 +108,10 @@ def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> Tran
     """The row of the first block of reasoning that only its provider can read, for all such `nodes` of the context."""
     blocks = f"in {len(nodes):,} blocks, " if len(nodes) > 1 else ""
     words = (Span("encrypted reasoning ", "dim italic"), Span(f"{blocks}only its provider can read it", "faint"))
-    counted = [node for node in nodes if scene.running.counted(node)]
+    counted = [node for node in nodes if scene.running.is_counted(node)]
     tip = scene.tip
-    read = sum(scene.running.own(node) for node in counted if scene.running.is_read(tip, node))
-    unread = sum(scene.running.own(node) for node in counted) - read
+    read = sum(scene.running.block_tokens(node) for node in counted if scene.running.is_read(tip, node))
+    unread = sum(scene.running.block_tokens(node) for node in counted) - read
     figure = Span(numbers.tokens(read)) if read else Span(numbers.unread(unread), "faint")
     return replace(row, words=words, tokens=figure, weight=read)
 

@@ -125,7 +125,7 @@ def lines_wanted(what: StagedPane, room: int) -> int:
     """How many lines the body would fill; some of them are kept free while prices are worked out."""
     now, usage = len(lines(what, room, RESERVED * 4)), what.staging.scene.call.usage
     comes = not what.known and not what.active and usage is not None and usage.has_cache
-    return max(RESERVED, now) if comes and what.staging.applied.touched else now
+    return max(RESERVED, now) if comes and what.staging.applied.is_changed else now
 
 
 def _sums(what: StagedPane, room: int) -> Iterator[Spans]:
@@ -248,7 +248,7 @@ def _breaks(what: StagedPane, room: int) -> Iterator[Spans]:
     """Whether the provider takes it, and what to look out for."""
     staging, wide = what.staging, room >= _WIDE
     ok, warn = MARK["ok"].span, MARK["warning"].span
-    if not staging.applied.refused and staging.applied.touched:
+    if not staging.applied.refused and staging.applied.is_changed:
         yield _accepted(ok, what.dialect.replace("_", " ") if wide else "", staging.repairs, room)
     if what.thinking_lost:
         words = f" {numbers.tokens(what.thinking_lost)} of thinking is lost{' with it' if wide else ''}"

@@ -157,7 +157,7 @@ class StagedRows:
     def _fold(self, entries: Sequence[int]) -> None:
         nodes, running = [entry for entry in entries if entry > 0], self._staging.scene.running
         if nodes:
-            tokens = running.between(nodes[0], nodes[-1]) if running.counted(nodes[-1]) else 0
+            tokens = running.between(nodes[0], nodes[-1]) if running.is_counted(nodes[-1]) else 0
             self._put(FOLDED, f"{len(nodes)} {tokens}", nodes[0])
             self._runs[self._entries[-1]] = nodes
 
@@ -238,7 +238,7 @@ def _turn(row: TranscriptRow, fate: Fate | None) -> list[Span]:
 
 
 def _struck(words: Spans, fate: Fate) -> list[Span]:
-    style = "faint strike" if kind_of(fate.kind).stands_for or fate.repair else "dim strike"
+    style = "faint strike" if kind_of(fate.kind).replaces_blocks or fate.repair else "dim strike"
     return [Span(span.text, style) for span in words]
 
 
@@ -266,9 +266,9 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
 def new_row(new: New) -> TranscriptRow:
     """The row of a block that an edit puts in."""
     sign = CATEGORY[new.category]
-    mark = MARK[new.edit.does.mark]
+    mark = MARK[new.edit.spec.mark]
     text = read(new.item.block).text[:2000].strip().replace("\n", " ")
-    label = f"{new.edit.does.lead} " if new.edit.does.lead else ""
+    label = f"{new.edit.spec.lead} " if new.edit.spec.lead else ""
     words = (Span(label, f"{mark.style} bold"), *safe_text.spans(text, "ink", "warn"))
     known = new.tokens is not None
     tokens = Span(numbers.signed(new.tokens or 0) if known else numbers.NONE, "ink bold" if known else "faint")
@@ -285,7 +285,7 @@ def new_row(new: New) -> TranscriptRow:
 
 def draw_new(new: New, grid: Grid, cursor: str) -> list[Span]:
     """The line of a block that an edit puts in."""
-    return draw(new_row(new), grid, cursor, None, new.edit.does.mark, broken=True, author=new.edit.author)
+    return draw(new_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
 
 
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:

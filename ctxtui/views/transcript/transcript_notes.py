@@ -30,7 +30,7 @@ def marked(scene: Scene, here: Collection[int], away: int) -> list[Span]:
     """How many blocks are marked, and the tokens of those that are `here`, in the context shown; `away` are not."""
     if not here and not away:
         return []
-    known = all(scene.running.counted(node) for node in here)
+    known = all(scene.running.is_counted(node) for node in here)
     tokens = numbers.tokens(sum(size(scene, node) for node in here)) if known else numbers.NONE
     told = f"{MARK['marked'].glyph} {len(here) + away:,} marked · {tokens}"
     return [Span(f"{told}, {away:,} not in this call  " if away else f"{told}  ", "accent bold")]
@@ -39,11 +39,11 @@ def marked(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 def size(scene: Scene, node: int) -> int:
     """Tokens of a block of the context shown, as far as the model reads it; 0 while it is being counted."""
     tree, running = scene.session.tree, scene.running
-    if not running.counted(node):
+    if not running.is_counted(node):
         return 0
     behind = tree[node].depth > tree[scene.head].depth
     read = behind or running.is_read(scene.head, node)
-    return running.own(node) if read and tree[node].block.kind != HEADER else 0
+    return running.block_tokens(node) if read and tree[node].block.kind != HEADER else 0
 
 
 def shown_as(rows: ContextRows, room: int) -> list[Span]:

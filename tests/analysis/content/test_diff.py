@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, diff
 from ctxtui.analysis.content.volatile import unsteady
 from ctxtui.core import block as blocks
@@ -20,7 +20,7 @@ KIND = {"function": "tool_call"}
 
 
 def side(session: Session, number: int = 0) -> DiffSide:
-    return DiffSide(book_of(session), choose(session, "", number))
+    return DiffSide(book_of(session), choose_call(session, "", number))
 
 
 def told(got: Diff) -> list[tuple[str, int]]:
@@ -49,7 +49,7 @@ def test_a_context_that_only_grew_entered_blocks_and_nothing_else() -> None:
     session = every_category()
     last = len(session.thread_calls())
     book = book_of(session)
-    one, other = DiffSide(book, choose(session, "", last - 1)), DiffSide(book, choose(session, "", last))
+    one, other = DiffSide(book, choose_call(session, "", last - 1)), DiffSide(book, choose_call(session, "", last))
     got = diff(one, other)
     assert got.shared == len(one.rows()) and {kind for kind, _ in told(got)} == {ENTERED}
     assert [at for _, at in told(got)] == list(range(got.shared + 1, len(other.rows()) + 1))
@@ -79,8 +79,8 @@ def test_the_same_words_in_another_dialect_are_the_same() -> None:
     output = {"type": "function_call_output", "call_id": "fc", "output": "a.py"}
     shapes = (
         (chat, chat_tool, call, Item(blocks.text("a.py"), Place("messages", "tool"))),
-        (messages, tool, use("toolu_1", "ls", a=1, b=2), Item(blocks.of(outcome), Place("messages", "user"))),
-        (responses, {"type": "function", **tool}, item, Item(blocks.of(output), Place("messages", "user"))),
+        (messages, tool, use("toolu_1", "ls", a=1, b=2), Item(blocks.from_part(outcome), Place("messages", "user"))),
+        (responses, {"type": "function", **tool}, item, Item(blocks.from_part(output), Place("messages", "user"))),
     )
     for session, definition, made, result in shapes:
         story = Story(session=session)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.context_window import running_window
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.analysis.growth.projection import ROUND, TURN, Limit, compacts_at, grown_turns, limit, outlook
 from ctxtui.analysis.growth.units_ahead import Range
 from ctxtui.core import block
@@ -49,7 +49,7 @@ def test_an_agent_that_plays_by_itself_is_counted_in_rounds() -> None:
     script.hear(block.text("play"))
     for n in range(11):
         script.call(block.text(f"ok {n}"), usage=Usage(fresh=10_000 + 8_000 * n, output=50))
-        script.hear(block.of({"type": "tool_result", "tool_use_id": "t", "content": f"{n}"}))
+        script.hear(block.from_part({"type": "tool_result", "tool_use_id": "t", "content": f"{n}"}))
     counted = book(script.session, model_table())
     seen = outlook(counted, "main", 10, 200_000, usd)
     assert (seen.unit, seen.turns, seen.calls) == (ROUND, 11, None)
@@ -85,7 +85,7 @@ def test_a_compaction_is_no_growth_and_tells_where_the_next_one_comes() -> None:
     script.hear(block.text("summary")).call(block.text("ok"), usage=Usage(fresh=20_000))
     counted = book(script.session, model_table())
     assert [turn.growth for turn in grown_turns(counted, "main")] == [None, 110_000, None]
-    assert compacts_at(counted, "main", running_window(200_000, 0.75)) == (160_000, "observed")
+    assert compacts_at(counted, "main", window_of_running_model(200_000, 0.75)) == (160_000, "observed")
 
 
 def test_without_a_price_or_a_second_turn_nothing_is_made_up() -> None:
@@ -95,4 +95,4 @@ def test_without_a_price_or_a_second_turn_nothing_is_made_up() -> None:
     seen = outlook(counted, "main", 5, 0, usd)
     assert (seen.growth, seen.after, seen.usd) == (None, None, None)
     assert outlook(book(steady(), model_table()), "main", 5, 0, lambda usage: None).usd is None
-    assert compacts_at(counted, "main", running_window(200_000, 0.75)) is None, "nobody knows this client"
+    assert compacts_at(counted, "main", window_of_running_model(200_000, 0.75)) is None, "nobody knows this client"

@@ -9,11 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.figures import lacking
+from ctxtui.analysis.figures import unrecorded_tokens
 from ctxtui.analysis.lab.lab import experiment
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_pass import Bench
-from ctxtui.analysis.request_counts import request_count
+from ctxtui.analysis.request_counts import count_request
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
@@ -26,7 +26,7 @@ from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import bench_of
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases.long_runs import long_run
 from tests.curation.shaped import SHAPES
@@ -68,7 +68,7 @@ def plainly(book: Book, calls: list[Call], step: Step, usable: Callable[[Call], 
         measure, weights = book.measure(call.model), book.weights(call.model)
 
         def count(block, measure=measure, weights=weights):  # type: ignore[no-untyped-def]
-            return 0 if block.kind == "header" else round(tokens(measure(block), weights))
+            return 0 if block.kind == "header" else round(weigh(measure(block), weights))
 
         start = book.session.tree[context.head].turn_start
         asked = book.session.tree[start].depth - 1 if start and book.card(call.model).strips_thinking else 0
@@ -91,7 +91,7 @@ def plainly(book: Book, calls: list[Call], step: Step, usable: Callable[[Call], 
         )
         if not apply(context, (*log, *made), rules).refused:
             log = (*log, *made)
-        found.append(request_count(book, call, apply(context, log, rules)).body)
+        found.append(count_request(book, call, apply(context, log, rules)).body)
     return found
 
 
@@ -137,13 +137,13 @@ def test_a_long_run_comes_to_the_same(name: str, wire: bool) -> None:
     HIDDEN.clear()
     if not wire:
         counted = [
-            request_count(made.book, call, apply(Context.of_call(session.tree, call), ())).body for call in calls
+            count_request(made.book, call, apply(Context.of_call(session.tree, call), ())).body for call in calls
         ]
         HIDDEN.update({call.id: one.context - n for call, one, n in zip(calls, own.calls, counted, strict=True)})
     expected = plainly(made.book, calls, Step(POLICIES[name], EAGER[name]), made.usable)
     HIDDEN_NOW = [one.context - n for one, n in zip(run.calls, expected, strict=True)]
     recorded = [apply(Context.of_call(session.tree, call), ()) for call in calls]
-    plain = [request_count(made.book, call, one).body for call, one in zip(calls, recorded, strict=True)]
+    plain = [count_request(made.book, call, one).body for call, one in zip(calls, recorded, strict=True)]
     assert [one.context - n for one, n in zip(own.calls, plain, strict=True)] == HIDDEN_NOW
     HIDDEN.clear()
     adds_up(run)
@@ -197,7 +197,7 @@ def test_what_is_lacking_comes_from_the_reports_before() -> None:
     first, second = list(session.calls.values())[:2]
     assert first.usage is not None
     assert second.usage is not None
-    assert lacking(made.book, first) == 0 or run.calls[0].context < first.usage.input
+    assert unrecorded_tokens(made.book, first) == 0 or run.calls[0].context < first.usage.input
     assert abs(run.calls[1].context - second.usage.input) < 0.2 * second.usage.input
 
 

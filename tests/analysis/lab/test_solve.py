@@ -13,7 +13,7 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.edit_kinds import BREAKPOINT
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.lab.breakpoints import placed_breakpoints
 from tests.analysis.lab.recordings import grown
 from tests.analysis.lab.test_laws import bench
@@ -50,7 +50,7 @@ def test_keeping_warm_pays_up_to_its_break_even() -> None:
     session = grown(long_run(2, turns=3), "anthropic", Random(2))
     made = bench(session)
     call = list(session.calls.values())[-1]
-    short, long = keep_warm(cached_by(made.book)(call), RATES, 1000)
+    short, long = keep_warm(cache_rules_by_call(made.book)(call), RATES, 1000)
     assert (short.life, short.requests, short.seconds) == (300.0, 11, 3600.0)
     assert (long.life, long.requests) == (3600.0, 18)
     for one in (short, long):

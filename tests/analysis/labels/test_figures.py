@@ -65,7 +65,7 @@ def told(texts: list[str], results: list[str]) -> Script:
 
 
 def _result(text: str) -> Block:
-    return block.of({"type": "tool_result", "tool_use_id": "toolu_1", "content": text})
+    return block.from_part({"type": "tool_result", "tool_use_id": "toolu_1", "content": text})
 
 
 SCRIPTS = st.builds(
@@ -95,9 +95,9 @@ def test_segments_sum_to_blocks_and_categories_to_the_total(script: Script, step
                 by_category[row.category] += row.tokens
                 continue
             parts = segment_figures(book, call.model, row.node) if row.node else []
-            assert not parts or sum(part.tokens for part in parts) == row.tokens == running.own(row.node)
-            assert not row.node or row.tokens == running.own(row.node)
-            assert not row.node or row.tokens == sum(book.own_by_category(call.model, row.node).values())
+            assert not parts or sum(part.tokens for part in parts) == row.tokens == running.block_tokens(row.node)
+            assert not row.node or row.tokens == running.block_tokens(row.node)
+            assert not row.node or row.tokens == sum(book.block_tokens_by_category(call.model, row.node).values())
             for name, tokens in [(p.category, p.tokens) for p in parts] or [(row.category, row.tokens)]:
                 by_category[name if name in by_category else "system"] += tokens if row.node else 0
         assert {name: n for name, n in by_category.items() if n} == got.categories

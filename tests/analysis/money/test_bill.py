@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.analysis.cache.missed import CONTENT, TTL
+from ctxtui.analysis.cache.miss import CONTENT, TTL
 from ctxtui.analysis.figures import figures
 from ctxtui.analysis.latency import latencies
 from ctxtui.analysis.money.bill import CARRY, FIRST, OTHER, OUTPUT, RECORDED, REWRITES, Bill, to_the_cent

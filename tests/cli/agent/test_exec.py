@@ -75,7 +75,7 @@ def test_a_script_runs_as_it_would_and_is_on_record(home: Path, provider: Runnin
     [
         (["exec"], 125, "no command"),
         (["exec", "--upstream", "x", "--", "true"], 125, "NAME=URL"),
-        (["exec", "--upstream", "google=http://x", "--", "true"], 125, "asks no provider"),
+        (["exec", "--upstream", "nobody=http://x", "--", "true"], 125, "asks no provider"),
         (["exec", "--wrong", "--", "true"], 125, "--wrong"),
         (["exec", "--as", "nobody", "--", "true"], 125, "nobody"),
         (["exec", "--", "no-such-program-anywhere"], 127, "no such program"),
@@ -214,5 +214,5 @@ def test_a_client_that_is_another_one_with_an_address_is_given_none(home: Path, 
 def test_gemini_s_api_is_led_and_recorded() -> None:
     program = program_of(["gemini"])
     assert program.upstreams({}, "/") == {"google": "https://generativelanguage.googleapis.com"}
-    led = program.lead({"google": "http://127.0.0.1:1"}, ["-p", "x"], {}, "/")
+    led = program.start_routed({"google": "http://127.0.0.1:1"}, ["-p", "x"], {}, "/")
     assert led.env == {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"} and led.arguments == ["-p", "x"]

@@ -14,10 +14,10 @@ from ctxtui.curation.policies.profile import parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
-from ctxtui.services.chat.request_edits import Edited, act
+from ctxtui.services.chat.request_edits import RequestEditor, run_policies
 from ctxtui.services.config.config import load
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.policy_registry import profile_at
+from ctxtui.services.config.policy_registry import load_profile
 from ctxtui.services.editing.overlay import ThreadEdits
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
@@ -31,27 +31,27 @@ def test_a_profile_proposes_until_it_is_armed(tmp_path: Path) -> None:
     card = model_table().card("gpt-5.4")
     overlay = ThreadEdits()
     own = overlay.stage_all([make(DROP, [context.target(len(context) - 1)])])[0]
-    act(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
+    run_policies(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
     proposed = [edit for edit in overlay.staged if edit.author == "truncate_results"]
     assert proposed and overlay.applied == ()
-    act(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
+    run_policies(parse_profile(TEXT, POLICIES), context, overlay, card, 0.75)
     assert [edit for edit in overlay.staged if edit.author == "truncate_results"] == proposed
     overlay.revert(edit.id for edit in proposed)
-    act(parse_profile("armed = true\n" + TEXT, POLICIES), context, overlay, card, 0.75)
+    run_policies(parse_profile("armed = true\n" + TEXT, POLICIES), context, overlay, card, 0.75)
     assert overlay.applied == () and overlay.staged == (own,)
     fresh = ThreadEdits()
     mine = fresh.stage_all([make(DROP, [context.target(len(context) - 1)])])[0]
-    act(parse_profile("armed = true\n" + TEXT, POLICIES), context, fresh, card, 0.75)
+    run_policies(parse_profile("armed = true\n" + TEXT, POLICIES), context, fresh, card, 0.75)
     assert {edit.author for edit in fresh.applied} == {"truncate_results"} and fresh.staged == (mine,)
 
 
 def test_a_profile_is_found_beside_the_chat(tmp_path: Path) -> None:
     (tmp_path / "lean.toml").write_text(TEXT)
-    found = profile_at("lean.toml", tmp_path)
+    found = load_profile("lean.toml", tmp_path)
     assert found is not None and len(found.steps) == 1
-    assert profile_at("", tmp_path) is None
+    assert load_profile("", tmp_path) is None
     with pytest.raises(NotFound, match="no such profile"):
-        profile_at("gone.toml", tmp_path)
+        load_profile("gone.toml", tmp_path)
 
 
 async def test_a_profile_that_a_folder_brings_never_acts_by_itself(tmp_path: Path) -> None:
@@ -67,4 +67,4 @@ async def test_a_profile_that_a_folder_brings_never_acts_by_itself(tmp_path: Pat
             async with hosted(Host(wish, settings, work)) as made:
                 assert made.host.runner is not None
                 shape = made.host.runner.conversation.shape
-                assert isinstance(shape, Edited) and shape.profile is not None and shape.profile.armed is armed
+                assert isinstance(shape, RequestEditor) and shape.profile is not None and shape.profile.armed is armed

@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.what_if import Replay, following
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.cache.what_if import Replay, replay_after
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import MAIN, Session
@@ -25,9 +25,9 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.package_data import model_table, price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.books import book_for, cached_by
+from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.editing import staging
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_context import body
@@ -53,7 +53,7 @@ class Table:
     """A staging desk on a session, whose worker works at once."""
 
     def __init__(self, session: Session, counts: Book | None = None) -> None:
-        self.study = Study(session, counts or book(session, model_table()), None, price_here(price_table()))
+        self.study = Study(session, counts or book(session, model_table()), None, local_pricer(price_table()))
         self.call = 1 << 30
         self.overlays = InMemory()
         self.desk = StagingArea(self.study, self.overlays)
@@ -62,7 +62,7 @@ class Table:
 
     def work(self) -> None:
         """Until nothing is left to be worked out."""
-        self.study.grew()
+        self.study.session_grew()
         self.study.thread(MAIN)
         while self.study.work():
             pass
@@ -136,7 +136,7 @@ def test_a_staged_block_has_the_tokens_that_its_row_has(kind: str) -> None:
     staging = table.pane().staging
     for node, fate in staging.fates.items():
         if table.study.session.tree[node].block.kind != "header":
-            assert fate.tokens == table.scene.running.own(node)
+            assert fate.tokens == table.scene.running.block_tokens(node)
     rows = sum(fate.freed for fate in staging.fates.values()) - sum(new.tokens or 0 for new in staging.news)
     assert rows == pytest.approx(staging.gone, abs=2), "the rows add up to what the request loses"
 
@@ -166,18 +166,21 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
         made.call()
     session = made.script.session
     counts = book(session, model_table())
-    rules = cached_by(counts)
+    rules = cache_rules_by_call(counts)
     replay = Replay(counts, rules)
     calls = session.thread_calls()
     for index in (2, 3, 7, 1, 8, 8):
         call = calls[index]
-        one, other = replay.following(call, call.response_head), following(counts, rules, call, call.response_head)
+        one, other = (
+            replay.request_after(call, call.response_head),
+            replay_after(counts, rules, call, call.response_head),
+        )
         assert one.forecast is not None and other.forecast is not None
         assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)
-        asked = [asking.simulator.ask(asking.prompt, asking.at) for asking in (one, other)]
-        assert asked[0].usage() == asked[1].usage()
+        asked = [asking.simulator.predict(asking.prompt, asking.at) for asking in (one, other)]
+        assert asked[0].to_usage() == asked[1].to_usage()
     made.call()
-    before = replay.before(session.thread_calls()[-1])
+    before = replay.request_of(session.thread_calls()[-1])
     assert before.prompt.total == session.thread_calls()[-1].usage.input  # type: ignore[union-attr]
 
 
@@ -211,7 +214,7 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         assert last.usage.input < sent.staging.after < sent.staging.before
         assert sent.staging.gone >= before.staging.freed
         counter = Counter()
-        plain = curated(table.study.book, counter, choose(host.session), prices=price_table())
+        plain = curated(table.study.book, counter, choose_call(host.session), prices=price_table())
         left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
         assert json.loads(body(plain).body)["messages"] == json.loads(left)["messages"], "curated is what was sent"
         assert plain.tag.freed == 0 and plain.tag.breaks_at is None
@@ -239,7 +242,7 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
         stop = min(len(context), start + dice.choice([1, 1, 3, 6]))
         table.stage(kind, *range(start, stop), **({"head": 50, "tail": 0} if kind == TRUNCATE else {}))
     pane = table.pane()
-    if pane.staging.applied.refused or not pane.staging.applied.touched:
+    if pane.staging.applied.refused or not pane.staging.applied.is_changed:
         return
     raw = table.desk.next_call(table.scene, at_once)
     table.overlay.apply()
@@ -250,13 +253,13 @@ def test_the_tag_is_the_difference_to_the_request_that_then_leaves(seed: int) ->
     assert raw is not None and then is not None and then is not raw
     floor = raw.asked.floors[0]
     asked = [
-        (one.asked.charge, one.asked.simulator.ask(one.asked.prompt, one.asked.now).reading(floor))
+        (one.asked.charge, one.asked.simulator.predict(one.asked.prompt, one.asked.now).with_min_read(floor))
         for one in (raw, then)
     ]
-    plain, edited = (charge(outcome.usage(), outcome.at) for charge, outcome in asked)
+    plain, edited = (charge(outcome.to_usage(), outcome.at) for charge, outcome in asked)
     assert plain is not None and edited is not None
     assert pane.moments[0].once == pytest.approx(edited - plain, abs=1e-6), (
-        [asked[0][1].usage(), asked[1][1].usage()],
+        [asked[0][1].to_usage(), asked[1][1].to_usage()],
         sorted(pane.staging.applied.changes),
         len(context),
     )

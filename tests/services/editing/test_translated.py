@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.services.editing.edited_context import Ready, unfit
 from ctxtui.services.editing.exporting import place_for, resumable, save
 from ctxtui.services.recordings.open import load
-from ctxtui.tokens.models import Takes
+from ctxtui.tokens.models import RequestLimits
 from tests.cases.sessions import Story, use
 from tests.transcripts.resumable import claude_code_context, claude_code_faults, codex_context, records
 
@@ -45,17 +45,17 @@ def rollout(path: Path) -> Path:
 
 
 def ready_of(session: Session) -> Ready:
-    chosen = choose(session, "main", 0)
+    chosen = choose_call(session, "main", 0)
     context = Context.of_call(session.tree, chosen.call)
     applied = Applied(context, length=len(context))
     return Ready(
-        session=session, chosen=chosen, context=context, applied=applied, takes=Takes(prefill=False), after=True
+        session=session, chosen=chosen, context=context, applied=applied, takes=RequestLimits(prefill=False), after=True
     )
 
 
 def test_codex_goes_on_with_what_claude_read() -> None:
     session = story()
-    made = resumable(session, choose(session, "main", 0), "codex", None)
+    made = resumable(session, choose_call(session, "main", 0), "codex", None)
     lines = records(made.data)
     assert (
         lines[0]["type"] == "session_meta"
@@ -78,7 +78,7 @@ def test_codex_goes_on_with_what_claude_read() -> None:
 
 def test_claude_code_goes_on_with_what_codex_read(tmp_path: Path) -> None:
     session = load(rollout(tmp_path / "rollout.jsonl")).session
-    made = resumable(session, choose(session, "main", 0), "claude-code", None)
+    made = resumable(session, choose_call(session, "main", 0), "claude-code", None)
     assert claude_code_faults(made.data, b"", made.id) == [] and made.name == f"{made.id}.jsonl"
     said = claude_code_context(made.data)
     assert [(role, part["type"]) for role, part in said] == [
@@ -92,7 +92,7 @@ def test_claude_code_goes_on_with_what_codex_read(tmp_path: Path) -> None:
 
 def test_what_only_its_own_session_can_send_stays_out_of_a_copy_too() -> None:
     session = story()
-    made = resumable(session, choose(session, "main", 0), "claude-code", None)
+    made = resumable(session, choose_call(session, "main", 0), "claude-code", None)
     assert [part["type"] for _, part in claude_code_context(made.data)] == ["text", "tool_use", "tool_result", "text"]
     assert any(line.startswith("thinking, which only the session") for line in made.lost)
 

@@ -13,7 +13,7 @@ from statistics import median
 import pytest
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.figures import figures
 from ctxtui.core.category import INDEX
 from ctxtui.core.errors import CtxtuiError
@@ -22,7 +22,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.legality.request_check import RequestRefused
 from ctxtui.curation.policies.policy import Step
 from ctxtui.services.config.package_data import price_table
-from ctxtui.services.config.policy_registry import every_policy
+from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
@@ -30,7 +30,7 @@ from ctxtui.services.editing.curate import Curation, curated
 from ctxtui.services.editing.edited_context import body
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.weights import tokens
+from ctxtui.tokens.weights import weigh
 from ctxtui.wire.registry import DIALECTS
 from tests.analysis.cache.test_audit import Talk
 from tests.cases import claude_code
@@ -57,13 +57,13 @@ def written_count(book: Book, counter: Counter, found: Curation) -> int:
     for item in request.items:
         head = made.child(head, *item)
         if known := told.get(item.block.digest):
-            reported[head] = ways.own(known.popleft()).reported
+            reported[head] = ways.block_features(known.popleft()).reported
     counts = Cumulated(made, counter(card), None, reported)
     counts.advance()
-    sums = [round(tokens(features, weights)) for features in counts.at(head)]
+    sums = [round(weigh(features, weights)) for features in counts.composition_at(head)]
     start = made[head].turn_start
     if card.strips_thinking and start != ROOT:
-        sums[_THINKING] -= round(tokens(counts.at(made[start].parent)[_THINKING], weights))
+        sums[_THINKING] -= round(weigh(counts.composition_at(made[start].parent)[_THINKING], weights))
     return sum(sums)
 
 
@@ -73,11 +73,11 @@ def errors(session: Session, ends: tuple[bool, ...] = (False, True)) -> Iterator
     counter = Counter()
     book = book_for(session, counter, Settings())
     count_all(book, counter)
-    chosen = choose(session)
-    for name, policy in every_policy().items():
+    chosen = choose_call(session)
+    for name, policy in load_policies().items():
         for after in ends:
             found = curated(book, counter, chosen, steps=(Step(policy, {}),), after=after, prices=price_table())
-            if found.applied.touched and not found.applied.refused:
+            if found.applied.is_changed and not found.applied.refused:
                 yield name, found.tag.under.body, written_count(book, counter, found)
 
 
@@ -136,7 +136,7 @@ def test_without_edits_the_body_is_the_composition() -> None:
         session, counter = load(path).session, Counter()
         book = book_for(session, counter, Settings())
         count_all(book, counter)
-        chosen = choose(session)
+        chosen = choose_call(session)
         tag = curated(book, counter, chosen, prices=price_table()).tag
         got = figures(book, chosen.call)
         assert tag.without == tag.under and tag.under.body == sum(got.categories.values()), path.name
@@ -154,7 +154,7 @@ def test_on_recordings_the_tag_tells_the_request_that_is_written() -> None:
     for path in files if THOROUGH else Random("law").sample(sorted(files), min(14, len(files))):
         try:
             session = load(path).session
-            choose(session)
+            choose_call(session)
         except CtxtuiError:
             continue  # holds no context
         try:

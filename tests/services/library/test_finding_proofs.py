@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.lab.on_record import on_record
 from ctxtui.analysis.lab.recorded import simulated_calls
@@ -30,7 +30,7 @@ from ctxtui.curation.price.price_tag import MISS, NOW, PriceTag
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.counting.books import cached_by
+from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.lab.experiment import bench_for, bench_of, run
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
@@ -129,7 +129,7 @@ class _Law:
         self.per_token = abs(once.get(MISS) or 0.0) / max(tag.freed, 1)
         """USD of a token that is not read."""
         # Automatic caches read in steps: what of one step is fresh costs as much as where nothing is read.
-        in_steps = not cached_by(account.book)(self.here).mechanism.writes_at_markers
+        in_steps = not cache_rules_by_call(account.book)(self.here).mechanism.writes_at_markers
         self.step = STEP * self.per_token if in_steps else 0.0
 
     def tokens(self, *, whole: bool) -> Iterator[str]:
@@ -195,7 +195,7 @@ class _Law:
     def _out_of_reach(self, number: int) -> bool:
         """Whether a call has so many more blocks than were there when it was priced that what was written before the
         edits is not looked up any more from its marker."""
-        reach = cached_by(self.account.book)(self.here).lookback
+        reach = cache_rules_by_call(self.account.book)(self.here).lookback
         places = [sum(item.item.block.kind != HEADER for item in self._under(n).items) for n in (number - 1, number)]
         tree, first = self.account.session.tree, min(self._under(number).changes, default=0)
         entries = [
@@ -387,6 +387,6 @@ def test_recordings_carry_it_too(path: Path) -> None:
     usages = simulated(session)
     calls = len(session.thread_calls()) if session.order else 0
     for number in sorted({calls // 2, calls * 3 // 4}):
-        if 0 < number < calls and choose(session, "", number).number == number:
+        if 0 < number < calls and choose_call(session, "", number).number == number:
             told, made = promised(session, number)
             assert list(unlike(made, told, usages, whole=False)) == []

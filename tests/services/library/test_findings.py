@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.cache.forecast import CacheForecaster
-from ctxtui.analysis.call_choice import choose
+from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, staged_blocks
 from ctxtui.analysis.findings.registry import KINDS
 from ctxtui.analysis.lab.on_record import NOT_TRIED
 from ctxtui.analysis.money import edited_calls
-from ctxtui.analysis.request_counts import request_count
+from ctxtui.analysis.request_counts import count_request
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.edit import make
@@ -28,7 +28,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import Account, account
+from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
 from ctxtui.services.library.findings import findings_of
@@ -42,8 +42,8 @@ from tests.sampling import few
 def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Findings, Account, Counter]:
     counter = Counter()
     wanted = Settings(horizon=horizon)
-    made = account(session, counter, wanted)
-    return findings_of(made, counter, choose(session, "", number), wanted), made, counter
+    made = make_account(session, counter, wanted)
+    return findings_of(made, counter, choose_call(session, "", number), wanted), made, counter
 
 
 def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, int]]:
@@ -57,12 +57,12 @@ def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, i
         context = Context.of_call(tree, call, call.raw_head)
         card = made.book.card(call.model)
         rules, measure = rules_for(context.dialect, card), counter(card)
-        plain = request_count(made.book, call, apply(context, (), rules), measure)
+        plain = count_request(made.book, call, apply(context, (), rules), measure)
         goes_on = tree.holds(call.raw_head, calls[number - 1].raw_head)
         for one in priced:
             assert one.rest is not None and len(one.rest.saved) == len(calls) - number
             promised = one.rest.saved[at - number - 1]
-            under = request_count(made.book, call, apply(context, one.finding.edits, rules), measure)
+            under = count_request(made.book, call, apply(context, one.finding.edits, rules), measure)
             carried, slack = plain.whole - under.whole, 2 + len(one.finding.edits) / 2
             less, more = carried < promised - slack, carried > promised + slack
             if promised and (less or (more and goes_on)):
@@ -173,7 +173,7 @@ def test_a_prefix_that_keeps_changing_is_named_with_what_it_cost() -> None:
         story.user(said[-1]).call("answer " * 50, missed=True)
     told, made, _ = found(story.session)
     changing = next(one for one in told.found if one.finding.kind == "changing prefix")
-    lost = [one for one in made.misses().found if one.old is not None and one.old.category == "system"]
+    lost = [one for one in made.misses().misses if one.old is not None and one.old.category == "system"]
     assert changing.finding.count == len(lost) >= 2 and changing.finding.setting
     assert changing.finding.so_far == pytest.approx(sum(one.usd or 0.0 for one in lost))
     words = sentence(changing.finding)
@@ -199,7 +199,7 @@ def test_kinds_have_names_of_their_own() -> None:
     names = [kind.KIND for kind in KINDS]
     assert len(set(names)) == len(names) and all(names)
     page = (Path(__file__).parents[3] / "docs" / "growth.md").read_text("utf-8")
-    table = page.partition("| kind | is the case where")[2].partition("\n\n")[0]
+    table = page.partition("| kind | found if")[2].partition("\n\n")[0]
     assert [line.split(" | ")[0].strip("| ") for line in table.splitlines()[2:]] == names
 
 
@@ -224,7 +224,7 @@ def test_as_many_blocks_are_staged_as_are_foretold() -> None:
     told, made, _ = found(planted())
     tried = [one for one in told.found if one.finding.edits]
     assert tried
-    chosen = choose(made.session, "", told.number)
+    chosen = choose_call(made.session, "", told.number)
     context = Context.of_call(made.session.tree, chosen.call, next_head(made.session, chosen))
     for one in tried:
         applied = apply(context, one.finding.edits, rules_for(context.dialect, made.book.card(chosen.call.model)))
@@ -232,7 +232,7 @@ def test_as_many_blocks_are_staged_as_are_foretold() -> None:
         at = [p for target in targets if (p := context.find(target)) is not None]
         assert one.blocks == sum(context.items[p].block.kind != "header" for p in at)
         changed = [c for c in applied.changes.values() if c.before.kind != "header"]
-        assert one.along == sum(c.repaired for c in changed)
+        assert one.along == sum(c.is_repair for c in changed)
         assert one.blocks + one.along >= len(changed)
         assert any(f"staged: {one.blocks:,} block" in "".join(s.text for s in line) for line in price_lines(one, told))
 

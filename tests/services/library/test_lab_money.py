@@ -18,7 +18,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.accounts import account
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.lab.experiment import bench_of, run
 from ctxtui.services.lab.marker_costs import under_markers
 from ctxtui.services.library.preflight import placings
@@ -59,7 +59,7 @@ def unlike(session: Session) -> list[str]:
         if one.usd is None or not one.calls:
             continue
         opened = variant_session(session, one, "what if")
-        costs = account(opened, COUNTER, Settings()).costs
+        costs = make_account(opened, COUNTER, Settings()).costs
         known = [cost.usd for cost in costs.values() if cost is not None]
         if len(known) != len(one.calls) or sum(known) != pytest.approx(one.usd, rel=1e-9, abs=1e-9):
             found.append(f"{one.variant}: {one.usd} in the lab, {sum(known)} opened")
@@ -91,7 +91,7 @@ def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: st
     session = MADE[name](tmp_path)
     found = [one for one in placings(session, COUNTER, Settings()) if not one.relative]
     names = [spelled(tried.name) for one in found for tried in one.tried]
-    markers = under_markers(account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
+    markers = under_markers(make_account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
     for one in found:
         for tried in one.tried:
             under = markers.of(spelled(tried.name), session.thread_calls(one.thread))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtui.core.errors import NoContext
 from ctxtui.core.session import MAIN, CallSeen, Event, Happened, Session, TipMoved, threads_of
 from ctxtui.services.config.package_data import price_table
-from ctxtui.services.counting.pricing import price_here
+from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.recordings.open import load
 from ctxtui.services.study.study import Study
 from ctxtui.tui.inspector.side_panels import Sides
@@ -28,11 +28,11 @@ from tests.sampling import few
 
 def study_anew(session: Session) -> Study:
     """A study in which nothing is worked out yet."""
-    return Study(session, book_of(session, counted=False), None, price_here(price_table()))
+    return Study(session, book_of(session, counted=False), None, local_pricer(price_table()))
 
 
 def rest(study: Study) -> None:
-    while study.work() or study.rest():
+    while study.work() or study.work_idle():
         pass
 
 
@@ -47,7 +47,7 @@ def shown(study: Study) -> list[object]:
         out += [list(columns.show(known.calls, known.events, known.missed)), columns.top]
         for index in sorted({0, len(calls) // 2, len(calls) - 1}):
             scene = study.scene(thread, index)
-            out += [scene.figures, scene.tip, scene.running.reading(scene.tip)(scene.tip)]
+            out += [scene.figures, scene.tip, scene.running.token_reader(scene.tip)(scene.tip)]
             out += [sides.composition(study, known, scene, ()), known.ledger and known.ledger.categories(index + 1)]
     return out
 
@@ -69,9 +69,9 @@ class Grown:
     def look(self) -> None:
         news = self.loaded.fetch()
         self.loaded.take(news)
-        self.study.grew(news.events if self.told else None)
+        self.study.session_grew(news.events if self.told else None)
         if self.told:
-            self.study.keep_up()
+            self.study.count_new()
         for thread in self.loaded.session.threads:
             self.study.thread(thread)
 
@@ -145,7 +145,7 @@ def test_a_call_that_goes_to_another_thread_leaves_the_one_it_was_in() -> None:
     other = study.thread("other")
     moved = CallSeen(replace(story.session.calls["main-2"], thread="other"))
     story.session.apply(moved)
-    study.grew([moved])
+    study.session_grew([moved])
     assert [call.id for call in study.thread(MAIN).calls] == ["main-1"]
     assert [call.id for call in other.calls] == ["main-2"]
 
@@ -155,11 +155,11 @@ def test_a_message_that_no_call_has_read_changes_no_list_of_calls() -> None:
     study = study_of(story.session)
     calls, events, totals = study.thread(MAIN).calls, study.thread(MAIN).events, study.totals
     story.user("b").tip()
-    study.grew([TipMoved(MAIN, story.head)])
+    study.session_grew([TipMoved(MAIN, story.head)])
     rest(study)
     known = study.thread(MAIN)
     assert known.calls is calls and known.events is events and study.totals is totals
-    assert study.scene(MAIN, 0).running.counted(story.head)
+    assert study.scene(MAIN, 0).running.is_counted(story.head)
 
 
 def test_columns_that_grew_are_as_high_as_those_made_at_once() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ctxtui.analysis.content.tools import ToolUse
-from ctxtui.analysis.context_window import COMPACTION, WORDS, ContextWindow
+from ctxtui.analysis.context_window import COMPACTION, ORIGIN_TEXTS, ContextWindow
 from ctxtui.analysis.figures import context_size
 from ctxtui.analysis.growth.thread_tree import family
 from ctxtui.analysis.money.spending import SpendingRow
@@ -183,7 +183,7 @@ def test_pointing_and_showing_agree() -> None:
         at = context_map.here_of(scene, node)
         if (
             at is not None
-            and scene.running.own(node)
+            and scene.running.block_tokens(node)
             and scene.position(node) > scene.position(scene.session.tree[node].parent)
         ):
             assert context_map.node_at(scene, path, at) == node
@@ -321,7 +321,7 @@ def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
         scene = study.scene(MAIN, number)
         path = scene.session.tree.path(scene.head)
         assert travelled.show(scene, path) == Heaviest().show(scene, path)
-        sizes = [scene.running.own(node) for node in travelled.show(scene, path)]
+        sizes = [scene.running.block_tokens(node) for node in travelled.show(scene, path)]
         assert sizes == sorted(sizes, reverse=True) and sizes
 
 
@@ -340,7 +340,7 @@ def test_which_limit_is_in_force_is_on_the_map_and_in_a_header_with_room() -> No
     what = Header(title="a session", call=184, used=69_100, limits=limits, cost=12.57, priced=True)
     assert "46 %  compacts at 168.5k" in plain(header.draw(what, 160)) and width(header.draw(what, 160)) == 160
     assert "compacts" not in plain(header.draw(what, 80))
-    assert {bars.limit_short(replace(limits, origin=one)) for one in WORDS} == {
+    assert {bars.limit_short(replace(limits, origin=one)) for one in ORIGIN_TEXTS} == {
         "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as asked for", "168.5k was taken",
         "model takes 168.5k", "168.5k by setting",
     }  # fmt: skip

@@ -20,8 +20,8 @@ from ctxtui.core.usage import QuotaReport
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.labels import rules_in_force
-from ctxtui.services.counting.pricing import price_of, prices_for
+from ctxtui.services.counting.labels import load_rules
+from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.summarize import Price, filled_usage
 from ctxtui.services.recordings.open import load_usage
 from ctxtui.store.cache import name_of_stored
@@ -43,7 +43,7 @@ def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
     """Under which version summaries are remembered; `labelling` are the label rules in force, where they are known."""
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
-    rules = labelling or rules_in_force(settings.labels)
+    rules = labelling or load_rules(settings.labels)
     return f"{VERSION} {__version__} {price_table().version} {shaping} {rules.digest}"
 
 
@@ -156,7 +156,7 @@ def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
 def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
     """Each of `unread` that is a file, with what its calls used or the error that reading it ended in. What was read is
     remembered when all are, or whoever asks has enough."""
-    price = price_of(prices_for(settings))
+    price = make_call_pricer(prices_for(settings))
     found: list[SessionSummary] = []
     try:
         for one in unread:

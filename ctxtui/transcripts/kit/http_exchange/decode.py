@@ -1,4 +1,4 @@
-"""Exchange -> context and answer: which API was asked is told by address and shape of the bodies."""
+"""Decode exchanges to context and answer; the API is detected from the address and the shape of the bodies."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from ctxtui.core.call import COUNTED, ESTIMATED_INPUT, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.fields import count, obj, word
-from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, google, shapes
+from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
 from ctxtui.wire import sse
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
+from ctxtui.wire.stream import error_text
 
-GOOGLE: Final = google.NAME
 CONVERSE: Final = "converse"
 COHERE: Final = "cohere"
 
@@ -28,12 +27,18 @@ _OTHER: Final = re.compile(
     r"|input_tokens|compact|realtime|count-tokens|cachedContents)(/|$)|:(embedContent|batchEmbedContents|countTokens)\b"
 )
 _MODEL: Final = re.compile(r"/models?/([^/]+?)(?::(?:stream)?generateContent|/(?:invoke|converse)|$)", re.IGNORECASE)
+_STREAMS: Final = re.compile(
+    r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
+)
 _COUNT: Final = "/count_tokens"
 
 
 class Decoded(NamedTuple):
-    """A request's context and its answer. `skeleton` is None for an API that cannot be spelled again byte for byte,
-    `params` then holds what is no context."""
+    """A request's context and its answer.
+
+    `skeleton` is None for an API that ctxtui cannot encode byte for byte; `params` then holds everything but the
+    context.
+    """
 
     dialect: str
     items: tuple[Item, ...]
@@ -44,32 +49,41 @@ class Decoded(NamedTuple):
 
 
 def decode(exchange: Exchange) -> Decoded | None:
-    """What `exchange` put before a model; None where no model was asked to read anything.
+    """Decode an exchange with a model; None if no model was to read a context.
 
-    Raises `Malformed` where it was, and the request cannot be read.
+    Raises `Malformed` if one was and the request cannot be read.
     """
     body = value(exchange.request)
     dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
     if not dialect:
         return None
-    asked = _MODEL.search(exchange.path)
-    model = word(body.get("model")) or (asked.group(1) if asked else "")
+    model = asked_model(exchange.path, body)
     if exchange.path.endswith(_COUNT):
         return _request(dialect, exchange, body, model, _count(exchange))
     return _request(dialect, exchange, body, model, response_of(dialect, exchange))
 
 
+def asked_model(path: str, body: dict[str, Json]) -> str:
+    """The model that a request asks: named in its body, else in its path."""
+    named = _MODEL.search(path)
+    return word(body.get("model")).removeprefix("models/") or (named.group(1) if named else "")
+
+
+def wants_stream(path: str, body: dict[str, Json]) -> bool:
+    """Whether a request asks for a stream: its body says so, or its path."""
+    return body.get("stream") is True or bool(_STREAMS.search(path))
+
+
 def _request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str, response: Response) -> Decoded:
-    if dialect in (GOOGLE, CONVERSE):
-        module = google if dialect == GOOGLE else bedrock
-        params = {key: item for key, item in body.items() if key not in module.CONTEXT}
-        return Decoded(dialect, tuple(module.request_items(body)), model, params, response)
+    if dialect == CONVERSE:
+        params = {key: item for key, item in body.items() if key not in bedrock.CONTEXT}
+        return Decoded(dialect, tuple(bedrock.request_items(body)), model, params, response)
     found = DIALECTS[CHAT if dialect == COHERE else dialect].decode_request(exchange.request, None)
     return Decoded(dialect, found.items, model, found.params, response, found.skeleton)
 
 
 def dialect_of(exchange: Exchange, body: dict[str, Json]) -> str:
-    """The API that was asked; "" where it is none that has a model read a context."""
+    """Detect the API of a request; "" if it does not send a context to a model."""
     path = exchange.path
     if _OTHER.search(path):
         return ""
@@ -100,7 +114,7 @@ def _by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
 
 
 def response_of(dialect: str, exchange: Exchange) -> Response:
-    """The answer of `exchange`; what cannot be read becomes an answer with an error that says so."""
+    """Decode the answer of `exchange`; an unreadable one becomes an answer with an error that says so."""
     body = exchange.response
     if not body.strip():
         refused = exchange.status >= 400
@@ -108,16 +122,14 @@ def response_of(dialect: str, exchange: Exchange) -> Response:
     text = body[:512].decode("utf-8", "replace")
     try:
         if sse.is_stream(text):
-            return streamed(dialect, sse.parse(body))
+            return streamed(dialect, sse.parse_stream(body))
         return _whole(dialect, exchange, value(body))
     except Malformed as error:
         return Response(complete=False, error=f"HTTP {exchange.status}" if exchange.status >= 400 else str(error))
 
 
 def streamed(dialect: str, events: list[sse.ServerEvent]) -> Response:
-    """The answer that the events of one stream make together."""
-    if dialect == GOOGLE:
-        return google.answer(event.value() for event in events)
+    """Assemble the answer of the events of one stream."""
     if dialect == COHERE:
         return cohere.stream(event.value() for event in events)
     if dialect == CONVERSE:
@@ -131,8 +143,6 @@ def _whole(dialect: str, exchange: Exchange, body: Json) -> Response:
     if body is None:
         words = exchange.response[:200].decode("utf-8", "replace")
         return Response(complete=False, error=f"an answer that is no JSON: {words}")
-    if dialect == GOOGLE:
-        return google.answer(body if isinstance(body, list) else [body])
     if exchange.status >= 400 or "detail" in obj(body):
         return Response(error=_refusal(body) or f"HTTP {exchange.status}", extra=obj(body))
     if dialect in (CONVERSE, COHERE):
@@ -141,11 +151,12 @@ def _whole(dialect: str, exchange: Exchange, body: Json) -> Response:
 
 
 def _refusal(body: Json) -> str:
-    held = obj(body)
+    # A stream without server-sent events is a list, and so is what refuses it.
+    held = obj(body[0] if isinstance(body, list) and body else body)
     said = held.get("error") or held.get("message") or held.get("detail")
     if isinstance(said, dict):
-        return error_words({"error": said})
-    return said if isinstance(said, str) else canonical.text_of(body)[:500]
+        return error_text({"error": said})
+    return said if isinstance(said, str) else canonical.dump_text(body)[:500]
 
 
 def _count(exchange: Exchange) -> Response:
@@ -155,5 +166,8 @@ def _count(exchange: Exchange) -> Response:
 
 
 def counted(body: dict[str, Json]) -> Response:
-    """The answer to a request that only counts: no model read it, so it costs nothing (facts §1). It tells its size."""
+    """Build the answer to a request that only counts tokens: no model read it, so it costs nothing (facts §1).
+
+    It holds the size of the input.
+    """
     return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: count(body.get("input_tokens"))})

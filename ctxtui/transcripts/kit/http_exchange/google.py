@@ -1,48 +1,17 @@
-"""Google's generateContent: requests, answers, streams. The blocks stand in the common spelling."""
+"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`). Its API is `wire.google`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
-
-from ctxtui.core import block as blocks
-from ctxtui.core.block import TOOL, Item, Place
-from ctxtui.core.call import TOOL_USE_INPUT
+from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
-from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import at, count, listed, obj, objects, word
+from ctxtui.transcripts.kit.fields import listed, obj, word
 from ctxtui.transcripts.kit.messages import spoken
-from ctxtui.wire.request import Response
-from ctxtui.wire.stream import error_words
-from ctxtui.wire.usage import beyond
-
-NAME: Final = "google"
-CONTEXT: Final = frozenset(
-    {"contents", "tools", "systemInstruction", "system_instruction", "cachedContent", "cached_content"}
-)
-"""Members of a request that are context; all others are parameters."""
 
 
-def request_items(body: dict[str, Json]) -> list[Item]:
-    """The items of a request: tools, system, contents."""
-    made = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in _tools(body)]
-    system = body.get("systemInstruction", body.get("system_instruction"))
-    said = system if isinstance(system, str) else obj(system).get("parts")
-    made += [Item(blocks.of(part), Place("system")) for part in parts(said)]
-    contents = body.get("contents")
-    for content in [contents] if isinstance(contents, str | dict) else listed(contents):
-        made += _message(content)
-    return made
-
-
-def _tools(body: dict[str, Json]) -> list[Json]:
-    found: list[Json] = []
-    for tool in objects(body.get("tools")):
-        declared = listed(tool.get("functionDeclarations", tool.get("function_declarations")))
-        rest = {key: item for key, item in tool.items() if item is not None and not key.startswith("function")}
-        found += [*declared, *([rest] if rest else [])]
-    return found
+def contents_items(contents: Json) -> list[Item]:
+    """Convert contents, each of which may be a string, to items."""
+    return [item for content in listed(contents) for item in _message(content)]
 
 
 def _message(content: Json) -> list[Item]:
@@ -53,13 +22,13 @@ def _message(content: Json) -> list[Item]:
 
 
 def parts(content: Json) -> list[Json]:
-    """Content in any of its forms (a string, a part, a list of parts) as parts in the common spelling."""
+    """Convert content in any of its forms (a string, a part, a list of parts) to parts in Anthropic's spelling."""
     found = [content] if isinstance(content, str | dict) else listed(content)
     return [_typed(part) for part in found]
 
 
 def _typed(part: Json) -> Json:
-    """A part, which has no type of its own, in the common spelling."""
+    """Convert a part, which has no type member, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     rest = {key: item for key, item in part.items() if item is not None}
@@ -93,64 +62,3 @@ def _pop(rest: dict[str, Json], *keys: str) -> Json:
 def _media(kind: str, where: dict[str, Json], rest: dict[str, Json]) -> Json:
     source = {"type": "base64" if "data" in where else "url", "media_type": kind, **where}
     return {"type": "image" if kind.startswith("image/") else "document", "source": source, **rest}
-
-
-def usage(report: Json) -> Usage | None:
-    """Usage of one answer: the prompt includes what the cache held, the candidates exclude the thoughts (facts §12).
-
-    Zeros are left out of the report, so that a missing figure is a zero.
-    """
-    if not isinstance(report, dict) or "promptTokenCount" not in report:
-        return None
-    read, thoughts = count(report.get("cachedContentTokenCount")), count(report.get("thoughtsTokenCount"))
-    prompt = count(report.get("promptTokenCount")) + count(report.get("toolUsePromptTokenCount"))
-    return Usage(
-        fresh=max(0, prompt - read),
-        cache_read=read,
-        output=count(report.get("candidatesTokenCount")) + thoughts,
-        reasoning=thoughts,
-    )
-
-
-def answer(chunks: Iterable[Json]) -> Response:
-    """The answer that `chunks` (one for an answer in one piece) make together."""
-    whole: dict[str, Json] = {}
-    said: list[Json] = []
-    reason = ""
-    for chunk in map(obj, chunks):
-        whole |= {key: item for key, item in chunk.items() if item is not None}
-        first = at(chunk, "candidates", 0)
-        reason = word(at(first, "finishReason")) or reason
-        for part in listed(at(first, "content", "parts")):
-            _add(said, part)
-    error = error_words(whole) if "error" in whole else word(at(whole, "promptFeedback", "blockReason"))
-    told = ("candidates", "usageMetadata", "modelVersion", "responseId", "error")
-    return Response(
-        items=tuple(spoken("model", *map(_typed, said))) if said else (),
-        usage=usage(whole.get("usageMetadata")),
-        id=word(whole.get("responseId")),
-        model=word(whole.get("modelVersion")),
-        stop_reason=reason,
-        error=error,
-        complete=bool(reason or error),
-        extra={key: item for key, item in whole.items() if key not in told}
-        | _by_tools(whole)
-        | beyond(whole.get("usageMetadata")),
-    )
-
-
-def _by_tools(whole: dict[str, Json]) -> dict[str, Json]:
-    """The input that the provider's own tools brought, which the report gives apart."""
-    brought = count(at(whole, "usageMetadata", "toolUsePromptTokenCount"))
-    return {TOOL_USE_INPUT: brought} if brought else {}
-
-
-def _add(said: list[Json], part: Json) -> None:
-    """Streamed words go on where the last chunk's stopped."""
-    last = obj(said[-1]) if said else {}
-    news = obj(part)
-    joins = "text" in last and "text" in news and "thoughtSignature" not in last
-    if joins and last.get("thought") == news.get("thought"):
-        said[-1] = {**last, **news, "text": word(last["text"]) + word(news["text"])}
-    else:
-        said.append(part)

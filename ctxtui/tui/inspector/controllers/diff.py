@@ -66,7 +66,7 @@ class DiffController(Controller):
 
         sides = self._side(before), self._side(after)
         book = sides[0].book
-        if not all(book.counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
+        if not all(book.is_counted(side.chosen.call.model, side.chosen.call.sent_head) for side in sides):
             self.say([Span("The tokens of these calls are not counted yet.", "dim")])
             return
 

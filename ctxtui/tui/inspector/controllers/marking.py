@@ -64,7 +64,7 @@ class MarkController(EditController):
             self.edits.answers.say_quietly("The last marked block is not in this call; esc clears the marks.")
         elif here and last is not None:
             context = self.edits.context_of(scene)
-            positions = edits_from_selection.between(context, last, here[0])
+            positions = edits_from_selection.blocks_between(context, last, here[0])
             self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in positions]), "")
 
     def widen(self) -> None:
@@ -75,7 +75,7 @@ class MarkController(EditController):
         here = self.edits.require_positions(marked=False)
         if here:
             context, now = self.edits.context_of(scene), self.edits.selected_positions() or here
-            wider, what = edits_from_selection.widened(context, here[0], frozenset(now))
+            wider, what = edits_from_selection.widen_selection(context, here[0], frozenset(now))
             self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in wider]), f": {what}")
 
     def _mark(self, nodes: Sequence[int], what: str) -> None:

@@ -115,7 +115,7 @@ class NotesController(Controller):
 
     def _toggle(self, note: Note | None, what: str) -> None:
         if note is not None:
-            self._save(note.marked(time.time()))
+            self._save(note.with_bookmark_toggled(time.time()))
             self.say([Span(f"★ {what} is bookmarked" if not note.bookmark else f"bookmark removed from {what}", "dim")])
 
     def write_note(self) -> None:
@@ -135,18 +135,18 @@ class NotesController(Controller):
 
         def written(text: str) -> None:
             if text.strip() != note.text:
-                self._save(note.written(text.strip(), time.time()))
+                self._save(note.with_text(text.strip(), time.time()))
 
         self.prompt.ask_for([Span(" ✎ ", "accent bold")], written, text)
 
     def _save(self, note: Note) -> None:
         """Show `note` at once, and save it in a worker."""
         others = [one for one in self._notes if one.subject != note.subject]
-        self._notes = (*others, note) if note.says else tuple(others)
+        self._notes = (*others, note) if note.has_content else tuple(others)
         rows, node = self.panels.transcript.data, self.panels.transcript.node
         if self.session_notes is not None and rows is not None and note.target is not None and node:
             nodes = {each: one for each, one in self.session_notes.nodes.items() if one.target != note.target}
-            self.session_notes = replace(self.session_notes, nodes={**nodes, node: note} if note.says else nodes)
+            self.session_notes = replace(self.session_notes, nodes={**nodes, node: note} if note.has_content else nodes)
             rows.noted = self.session_notes.nodes
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)
 
@@ -252,7 +252,7 @@ class NotesController(Controller):
         from ctxtui.analysis.growth.growth import grew_in, sizes
         from ctxtui.analysis.growth.phases import phases
         from ctxtui.analysis.money.spending import SpendingRow, row_of
-        from ctxtui.services.study.phase_rules import begun
+        from ctxtui.services.study.phase_rules import find_phases
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
         from ctxtui.views.lists.phases import grown
@@ -272,7 +272,9 @@ class NotesController(Controller):
             return row_of(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
         every = sizes(book, calls)
-        rows = phases(calls, begun(study.session, calls, self.state.source.settings.phases, self._notes), tokens, cost)
+        rows = phases(
+            calls, find_phases(study.session, calls, self.state.source.settings.phases, self._notes), tokens, cost
+        )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [one.number - 1 for one in every if one.broken]

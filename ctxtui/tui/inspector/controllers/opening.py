@@ -82,4 +82,4 @@ class OpeningController(Controller):
     def _finish_reading(self) -> None:
         """Note that no more of the recording will come."""
         if self.state.study is not None:
-            self.state.study.read_so_far(whole=True)
+            self.state.study.note_read(whole=True)

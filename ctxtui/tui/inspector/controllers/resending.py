@@ -27,7 +27,7 @@ from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
-    from ctxtui.services.chat.resending import Resend
+    from ctxtui.services.chat.resending import PlannedResend
 
 
 class ModelAccess(Protocol):
@@ -44,7 +44,7 @@ class ModelAccess(Protocol):
 class _Offer(Struct, frozen=True, dict=True):
     """A request that may be sent, and its model."""
 
-    resend: Resend
+    resend: PlannedResend
     model: ChatModel
 
 
@@ -79,10 +79,10 @@ class ResendController(EditController):
             self.access.run(self._offer(scene, name), "resend", exclusive=True)
 
     async def _offer(self, scene: Scene, name: str) -> None:
-        from ctxtui.services.chat.model_summary import partner_for, wish_for
+        from ctxtui.services.chat.model_summary import choose_summary_model, parse_choice
 
         try:
-            model = await partner_for(wish_for(name), self._asker.config)
+            model = await choose_summary_model(parse_choice(name), self._asker.config)
             resend = await asyncio.to_thread(self._plan, scene, model)
         except CtxtuiError as error:
             self.prompt.refuse(str(error))
@@ -109,25 +109,31 @@ class ResendController(EditController):
 
         return sent
 
-    def _plan(self, scene: Scene, model: ChatModel) -> Resend:
+    def _plan(self, scene: Scene, model: ChatModel) -> PlannedResend:
         """Build the request from the call's context and its edits. Raises `CtxtuiError`."""
-        from ctxtui.analysis.request_counts import request_count
+        from ctxtui.analysis.request_counts import count_request
         from ctxtui.curation.apply.apply import apply
         from ctxtui.curation.context import Context
         from ctxtui.curation.provider_rules import rules_for
-        from ctxtui.services.chat.resending import Resend, most_usd, recorded_step, request_again, resendable
+        from ctxtui.services.chat.resending import (
+            PlannedResend,
+            max_usd,
+            rebuild_request,
+            recorded_step,
+            resendable_calls,
+        )
 
         study = self.state.study
         assert study is not None
         call, session = scene.call, scene.session
-        resendable(session, scene.thread or "main")
+        resendable_calls(session, scene.thread or "main")
         context = Context.of_call(session.tree, call, call.raw_head)
         log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
-        made = request_again(applied, call, model, self._asker.config.settings)
-        tokens = request_count(study.book, call, applied, partial(study.measured, call.model)).whole
-        edited = "under the staged edits" if applied.touched else "unchanged"
-        return Resend(
+        made = rebuild_request(applied, call, model, self._asker.config.settings)
+        tokens = count_request(study.book, call, applied, partial(study.count_now, call.model)).whole
+        edited = "under the staged edits" if applied.is_changed else "unchanged"
+        return PlannedResend(
             variant=edited,
             number=scene.index + 1,
             model=model.model,
@@ -135,12 +141,12 @@ class ResendController(EditController):
             recorded=recorded_step(session, call) or NextStep(),
             input=tokens,
             answer=made.answer,
-            usd=most_usd(model, tokens, made.answer, price_table()),
+            usd=max_usd(model, tokens, made.answer, price_table()),
             refused=made.refused,
         )
 
     async def _send(self, offer: _Offer) -> None:
-        from ctxtui.services.chat.resending import carried_out
+        from ctxtui.services.chat.resending import send_plan
         from ctxtui.tui.lists.resend import ResendScreen
 
         study, partner = self.state.study, offer.model
@@ -150,7 +156,7 @@ class ResendController(EditController):
             cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=model, usage=usage)])[0]
             return None if cost is None else cost.usd
 
-        (trial,) = await carried_out([offer.resend], partner, charge)
+        (trial,) = await send_plan([offer.resend], partner, charge)
         self.say([])
         self.access.push(ResendScreen(trial, partner.model), lambda _: None)
 

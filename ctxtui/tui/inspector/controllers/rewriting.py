@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.external_editor import NoEditor, edited_text
+from ctxtui.services.external_editor import NoEditor, edit_text
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
 from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCommand, EditController
@@ -54,8 +54,8 @@ class RewritingController(EditController):
         inserted = self.panels.transcript.place.new
         if inserted is not None:
             edit = inserted.edit
-            text = str(edit.given.get("text") or "")
-            if edits_from_selection.put_in_again(edit, text) is not None:
+            text = str(edit.params.get("text") or "")
+            if edits_from_selection.reword_insertion(edit, text) is not None:
                 return EditableText(text, partial(self._replace_inserted, edit))
         else:
             context = self.edits.context_of(scene)
@@ -67,22 +67,22 @@ class RewritingController(EditController):
 
     def _replace_inserted(self, edit: Edit, text: str) -> None:
         """Replace the text of the summary or note that `edit` inserts."""
-        again = edits_from_selection.put_in_again(edit, text)
+        again = edits_from_selection.reword_insertion(edit, text)
         if again is not None and self.edits.overlay is not None:
-            if not edit.does.stands_for:
+            if not edit.spec.replaces_blocks:
                 # A summary replaces another of the same blocks, but notes add up.
                 self.edits.overlay.revert([edit.id])
             self.edits.stage([again])
 
     def _replace_text(self, context: Context, at: int, kind: str, text: str) -> None:
         if self.edits.overlay is not None:
-            self.edits.stage([edits_from_selection.reworded(context, self.edits.overlay.in_force, at, text)])
+            self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
     def _edit_externally(self, text: str) -> str | None:
         """Return `text` as edited in $EDITOR; None if unchanged."""
         try:
             with self.access.suspended():
-                new = edited_text(text)
+                new = edit_text(text)
         except NoEditor:
             self.edit_in_place()
             return None
@@ -124,13 +124,13 @@ class RewritingController(EditController):
         """Replace repeated and outdated results by references."""
         targets = self._targets()
         if targets is not None:
-            self._stage_or_refuse(manual_edits.deduplicated(*targets), "deduplicate")
+            self._stage_or_refuse(manual_edits.deduplicate(*targets), "deduplicate")
 
     def minimise(self) -> None:
         """Shorten definitions of tools."""
         targets = self._targets()
         if targets is not None:
-            self._stage_or_refuse(manual_edits.minimised(*targets), "minimise")
+            self._stage_or_refuse(manual_edits.minimise_tools(*targets), "minimise")
 
     def move(self, to: str) -> None:
         """Move blocks to the front, the end or the system prompt, or back if they are there already."""
@@ -138,11 +138,11 @@ class RewritingController(EditController):
         if targets is None or overlay is None:
             return
         applied, positions = targets
-        standing = manual_edits.moves_there(applied.context, overlay.in_force, positions, to)
+        standing = manual_edits.existing_moves(applied.context, overlay.in_force, positions, to)
         if standing:
             self.edits.take_back(standing)
         else:
-            self.edits.stage(manual_edits.moved(applied.context, positions, to))
+            self.edits.stage(manual_edits.move(applied.context, positions, to))
 
     # JSON
 
@@ -151,7 +151,7 @@ class RewritingController(EditController):
         targets = self._targets()
         if targets is None:
             return
-        why = manual_edits.no_json(*targets)
+        why = manual_edits.why_no_json(*targets)
         if why:
             self.prompt.refuse(why)
             return
@@ -162,14 +162,14 @@ class RewritingController(EditController):
         targets = self._targets()
         if targets is None:
             return
-        from ctxtui.curation.policies.settings_text import settings_of
+        from ctxtui.curation.policies.settings_text import parse_settings
 
         try:
-            rules = settings_of(manual_edits.COMPACTING, text)
+            rules = parse_settings(manual_edits.COMPACTING, text)
         except BadConfig as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         else:
-            self._stage_or_refuse(manual_edits.compacted(*targets, rules), "compact_json")
+            self._stage_or_refuse(manual_edits.compact_blocks(*targets, rules), "compact_json")
 
     # Hoisting
 
@@ -179,14 +179,14 @@ class RewritingController(EditController):
         if targets is None or scene is None:
             return
         applied, positions = targets
-        texts = manual_edits.hoistable(applied, positions)
+        texts = manual_edits.hoistable_texts(applied, positions)
         if not texts:
             self.prompt.refuse("Only text of the user or a tool can be hoisted.")
             return
         offer, details = self._offered_part(scene, applied, positions, texts)
 
         def take(part: str) -> None:
-            self._stage_or_refuse(manual_edits.hoisted(applied, positions, part), "hoist")
+            self._stage_or_refuse(manual_edits.hoist(applied, positions, part), "hoist")
 
         self._edit_here(offer, "part to move to the front", details, take)
 

@@ -27,7 +27,7 @@ else:
     hits, search_view = later("ctxtui.views.transcript.hits"), later("ctxtui.views.transcript.search_view")
 
 
-def _run(one: session_search.Finder) -> None:
+def _run(one: session_search.SessionSearcher) -> None:
     # Import the highlighter here, or it would delay the first hit.
     next(highlight("pass", "python"), None)
     one.run()
@@ -47,10 +47,10 @@ class SearchController(Controller):
         self.folding: search_view.Sought | None = None
         self._question: Question | None = None
         self._pattern: pattern.Pattern | None = None
-        self._finder: session_search.Finder | None = None
+        self._finder: session_search.SessionSearcher | None = None
         self._tree: Tree | None = None
         self._block_count = 0
-        self._sightings: session_search.Sightings | None = None
+        self._sightings: session_search.SessionHits | None = None
         self._hits: hits.HitList | None = None
         self._elsewhere = 0
         self._hit_index: int | None = None
@@ -141,7 +141,7 @@ class SearchController(Controller):
         self.folding.end()
         self.folding = self._pattern = self._sightings = None
         if self._finder is not None:
-            self._finder.look_for(None)
+            self._finder.search_for(None)
         if back:
             transcript.cursor, top = self._origin
             transcript.reopen()
@@ -163,20 +163,20 @@ class SearchController(Controller):
             return
         self._pattern, self._sightings = new_pattern, None
         if self.folding is not None:
-            self.folding.look_for(new_pattern.glance if new_pattern is not None else None)
+            self.folding.look_for(new_pattern.line_spans if new_pattern is not None else None)
         self._hits, self._hit_index, self._elsewhere = None, None, 0
-        self._running_finder().look_for(new_pattern)
+        self._running_finder().search_for(new_pattern)
         if new_pattern is None:
             self.panels.transcript.reopen()
             self._show_count()
 
-    def _running_finder(self) -> session_search.Finder:
+    def _running_finder(self) -> session_search.SessionSearcher:
         assert self.state.study is not None
         tree = self.state.study.session.tree
         if self._finder is None or self._tree is not tree:
             if self._finder is not None:
                 self._finder.close()
-            self._finder = session_search.Finder(
+            self._finder = session_search.SessionSearcher(
                 tree, lambda found: self.access.deliver(partial(self._on_sightings, found))
             )
             self._tree = tree
@@ -189,13 +189,13 @@ class SearchController(Controller):
         if self._finder is not None:
             self._finder.close()
 
-    def _on_sightings(self, sightings: session_search.Sightings) -> None:
+    def _on_sightings(self, sightings: session_search.SessionHits) -> None:
         """Count the hits and go to the first one after the start of the search."""
         if self.folding is None or sightings.pattern is not self._pattern:
             return
         self._sightings = sightings
-        if sightings.trouble is not None:
-            self.prompt.refuse(str(sightings.trouble))
+        if sightings.error is not None:
+            self.prompt.refuse(str(sightings.error))
         self._count()
         if self._hit_index is None and self._hits:
             self._go_to_hit(self._first())
@@ -208,9 +208,9 @@ class SearchController(Controller):
         if self.folding is None or self._sightings is None or self._pattern is None or self.state.study is None:
             return
         if self._tree is not self.state.study.session.tree:
-            self._running_finder().look_for(self._pattern)
+            self._running_finder().search_for(self._pattern)
         elif len(self._tree.blocks) != self._block_count:
-            self._running_finder().more()
+            self._running_finder().search_new()
         here = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
         self._count()
         self._hit_index = self._hits.place_of(here) if self._hits and here is not None else None
@@ -219,7 +219,7 @@ class SearchController(Controller):
     def _count(self) -> None:
         rows = self.panels.transcript.data
         assert rows is not None and rows.scene is not None and self._sightings is not None
-        tree, spots = rows.scene.session.tree, self._sightings.spots
+        tree, spots = rows.scene.session.tree, self._sightings.spans
         self._hits = hits.HitList(tree, rows.entries, spots)
         self._elsewhere = len(spots) - self._hits.blocks
 
@@ -251,7 +251,7 @@ class SearchController(Controller):
     def _show_count(self) -> None:
         sightings = self._sightings
         words: list[Span] = []
-        if sightings is not None and sightings.trouble is None:
+        if sightings is not None and sightings.error is None:
             count = hits.told(self._hit_index, len(self._hits or ()), self._elsewhere, sightings.done, sightings.capped)
             words = [Span(count + " ", "ink" if self._hits else "warn")]
         if self.is_typing:

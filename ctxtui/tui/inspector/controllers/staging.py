@@ -40,7 +40,7 @@ class StagingController(EditController):
         new = self.panels.transcript.place.new
         if new is not None and not self.state.marks:
             if kind == "drop":
-                self.edits.take_back(edits_from_selection.put_in_there(overlay.in_force, new.edit))
+                self.edits.take_back(edits_from_selection.edits_of_insertion(overlay.in_force, new.edit))
                 return
             if kind == new.edit.kind == "summarize":
                 self._ask_length(new.edit)
@@ -49,13 +49,15 @@ class StagingController(EditController):
         if not positions:
             return
         about = overlay.about(context.targets(positions))
-        existing = edits_from_selection.standing(context, about, kind, positions)
+        existing = edits_from_selection.covering_edits(context, about, kind, positions)
         if existing:
             self.edits.take_back(existing)
             return
         area = self.edits.staging_area
         terms = area.summary_terms(scene, self.state.source.settings.summary_tokens)
-        manual = manual_edits.asked(area.staging(scene).applied, kind, positions, area.keep(self.state.thread), terms)
+        manual = manual_edits.edits_for_key(
+            area.staging(scene).applied, kind, positions, area.keep(self.state.thread), terms
+        )
         if manual.edits:
             staged = self.edits.stage(manual.edits, manual.left, manual.why)
             if kind == "summarize" and staged:
@@ -74,7 +76,7 @@ class StagingController(EditController):
                 return
             context = self.edits.context_of(scene)
             run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-            again = edits_from_selection.summary_of(context, run, area.summary_terms(scene, length))
+            again = edits_from_selection.summarize_run(context, run, area.summary_terms(scene, length))
             if again is None:
                 self.say(failed(f"No summary fits into {length:,} tokens."))
                 return
@@ -87,7 +89,7 @@ class StagingController(EditController):
         """Show why nothing is staged; for a summary, offer a model."""
         scene = self.panels.scene
         assert scene is not None
-        is_counted = why != manual_edits.OUT and all(scene.running.counted(node) for node in nodes)
+        is_counted = why != manual_edits.OUT and all(scene.running.is_counted(node) for node in nodes)
         own = sum(transcript_notes.size(scene, node) for node in nodes) if is_counted else None
         message = edit_answers.refused(why, own, len(nodes))
         if kind == "summarize":
@@ -121,7 +123,7 @@ class StagingController(EditController):
         """Insert `text` after the block under the cursor."""
         scene, at = self.panels.scene, self.edits.position(self.panels.transcript.node)
         if scene is not None and at is not None and text.strip():
-            self.edits.stage([edits_from_selection.note(self.edits.context_of(scene), at, text.strip())])
+            self.edits.stage([edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip())])
 
     def toggle_next_call(self) -> None:
         """Switch between the next call and this call."""

@@ -68,9 +68,9 @@ class RecordedAsker:
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
         """Return the model named in the recording."""
-        from ctxtui.services.chat.model_summary import wish_for
+        from ctxtui.services.chat.model_summary import parse_choice
 
-        return wish_for(scene.call.model) if scene.call.model else None
+        return parse_choice(scene.call.model) if scene.call.model else None
 
     @property
     def config(self) -> Config:
@@ -131,7 +131,9 @@ class SummariesController(EditController):
             return
         context = self.edits.context_of(scene)
         at = context.find(new.edit.targets[0]) if new is not None else self.edits.position(node)
-        edit = None if at is None else edits_from_selection.annotated(context, overlay.in_force, at, rating, remark)
+        edit = (
+            None if at is None else edits_from_selection.annotate_summary(context, overlay.in_force, at, rating, remark)
+        )
         if edit is None:
             self.say([Span("This block has no summary.", "dim")])
         else:
@@ -153,11 +155,11 @@ class SummariesController(EditController):
         return edits.make("summarize", context.targets(range(run[0], run[-1] + 1)), {"text": ""})
 
     def _name_model(self, scene: Scene, edit: Edit) -> None:
-        from ctxtui.services.chat.model_summary import wish_for
+        from ctxtui.services.chat.model_summary import parse_choice
 
         self.prompt.ask_for(
             [Span(" model, or provider:model › ", "accent bold")],
-            lambda name: self._prepare(scene, edit, wish_for(name.strip()), None) if name.strip() else None,
+            lambda name: self._prepare(scene, edit, parse_choice(name.strip()), None) if name.strip() else None,
             self._asker.config.settings.model,
         )
 
@@ -178,11 +180,11 @@ class SummariesController(EditController):
 
     async def _offer_to_send(self, job: _Job) -> None:
         """Connect to the model, build the request, and ask whether to send it."""
-        from ctxtui.services.chat.model_summary import partner_for, request
+        from ctxtui.services.chat.model_summary import build_request, choose_summary_model
 
         try:
-            model = await partner_for(job.model_choice, self._asker.config)
-            body = await asyncio.to_thread(request, model, self._asker.config, job.part, job.own)
+            model = await choose_summary_model(job.model_choice, self._asker.config)
+            body = await asyncio.to_thread(build_request, model, self._asker.config, job.part, job.own)
             offer = await asyncio.to_thread(self._describe_offer, model, body)
         except CtxtuiError as error:
             self.say(failed(error))
@@ -206,12 +208,12 @@ class SummariesController(EditController):
 
     def _describe_offer(self, model: ChatModel, body: bytes) -> Spans:
         """Return the size, model and estimated price of the request."""
-        from ctxtui.tokens.weights import tokens
+        from ctxtui.tokens.weights import weigh
 
         study = self.state.study
         assert study is not None
         whole = text(body.decode("utf-8", "replace"))
-        count = round(tokens(study.measured(model.model, whole), study.book.weights(model.model)))
+        count = round(weigh(study.count_now(model.model, whole), study.book.weights(model.model)))
         usd = self._price(model, Usage(fresh=count, output=_ASSUMED_ANSWER_TOKENS))
         price = f", about {numbers.money(usd)}" if usd is not None else ", price unknown"
         name = f"{model.model} ({model.endpoint.name})"
@@ -225,14 +227,14 @@ class SummariesController(EditController):
         return cost.usd if cost is not None else None
 
     async def _request_summary(self, job: _Job, model: ChatModel, body: bytes) -> None:
-        from ctxtui.services.chat.model_summary import written
+        from ctxtui.services.chat.model_summary import write_summary
 
         try:
-            summary = await written(model, body)
+            summary = await write_summary(model, body)
         except CtxtuiError as error:
             self.say(failed(error))
             return
-        fields = {**job.edit.given, "text": summary.text, "by": summary.model}
+        fields = {**job.edit.params, "text": summary.text, "by": summary.model}
         edit = edits.make("summarize", job.edit.targets, fields)
         if job.thread == self.state.thread:
             for one in self.edits.stage([edit]):

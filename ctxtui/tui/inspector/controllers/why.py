@@ -107,7 +107,7 @@ class WhyController(EditController):
 
     def _compute_groups(self, study: Study) -> None:
         """Compute the groups of all contexts, in a worker, so that they are ready for other calls."""
-        groups = study.groups()
+        groups = study.heavy_groups()
         self.access.deliver(lambda: self._set_groups(groups, study))
 
     def _set_groups(self, groups: HeavyGroups, study: Study) -> None:

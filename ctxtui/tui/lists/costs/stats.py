@@ -91,8 +91,8 @@ class ComparisonScreen(ListScreen[Metric, None]):
 
     def load(self) -> Sequence[Metric]:
         """Return the figures that both sides have."""
-        self._last = self._source.attempt(StatsMaker.stats, "", self._age, self._change) or self._last
-        comparison = self._last.found.comparison if self._last is not None else None
+        self._last = self._source.attempt(StatsMaker.make, "", self._age, self._change) or self._last
+        comparison = self._last.stats.comparison if self._last is not None else None
         return view.shown_metrics(comparison.metrics) if comparison is not None else ()
 
     def is_final(self, rows: Sequence[Metric]) -> bool:
@@ -110,7 +110,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
 
     def rule_notes(self, rows: Sequence[Metric]) -> Spans:
         """Return the number of sessions and calls on either side."""
-        comparison = self._last.found.comparison if self._last is not None else None
+        comparison = self._last.stats.comparison if self._last is not None else None
         if comparison is None:
             return ()
         wide = self.size.width >= _WIDE_CELLS
@@ -143,12 +143,12 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
     def load(self) -> Sequence[StatRow]:
         """Return the rows of all sessions read so far."""
         by, age = self.by, self.age
-        stats = self._source.attempt(StatsMaker.stats, "" if by in _NO_ROWS_BY else by, age)
+        stats = self._source.attempt(StatsMaker.make, "" if by in _NO_ROWS_BY else by, age)
         if stats is not None and (by, age) == (self.by, self.age):
             self._last = stats
         if self._last is None:
             return ()
-        totals = self._last.found
+        totals = self._last.stats
         if not totals.total.calls and not self._last.left:
             # A row of dots would not explain anything.
             return ()
@@ -182,7 +182,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             return ()
         of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
         room = self.size.width - width([*of_age, *self.rule_notes(rows)]) - len(self.heading) - _RULE_CELLS
-        return [*of_age, *view.told(self._last.found, time.time(), room)]
+        return [*of_age, *view.told(self._last.stats, time.time(), room)]
 
     def on_resize(self) -> None:
         """Fit the rule to the width."""
@@ -194,13 +194,13 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             return ()
         unread, left = self._last.unread, self._last.left
         words = f"{unread:,} not read yet" if unread else f"{left:,} not counted yet"
-        why = f" ({self._last.anew})" if self._last.anew and self.size.width >= _WIDE_CELLS else ""
+        why = f" ({self._last.reread_reason})" if self._last.reread_reason and self.size.width >= _WIDE_CELLS else ""
         return [Span(words + why, "warn")]
 
     def next_view(self, steps: int) -> None:
         """Show another one of `VIEWS`."""
         self._view = (self._view + steps) % len(VIEWS)
-        if self.by == QUOTA and not (self._last is not None and self._last.found.reported):
+        if self.by == QUOTA and not (self._last is not None and self._last.stats.reported):
             self._view = (self._view + steps) % len(VIEWS)
         # Even if the rows are the same, the heads differ.
         self.order, self.rows = "", ()
@@ -209,7 +209,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def _empty_text(self) -> str:
         """Return the text without rows: nothing of this kind, of this time, or at all."""
-        if self._last is not None and self._last.found.total.calls:
+        if self._last is not None and self._last.stats.total.calls:
             return EMPTY_TEXTS.get(self.by, self.empty_text)
         return "No session has a call in this period." if self._age else self.empty_text
 
@@ -242,7 +242,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the totals."""
-        return view.sums_of_told(self._last.found) if self._last is not None else {}
+        return view.sums_of_told(self._last.stats) if self._last is not None else {}
 
     def on_unmount(self) -> None:
         """Stop the worker."""

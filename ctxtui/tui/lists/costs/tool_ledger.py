@@ -43,11 +43,11 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def load(self) -> Sequence[LedgerRow]:
         """Return the rows of all sessions read so far."""
-        self._last = self._source.attempt(LedgerMaker.ledger) or self._last
+        self._last = self._source.attempt(LedgerMaker.make) or self._last
         return self._visible_rows()
 
     def _visible_rows(self) -> list[LedgerRow]:
-        servers = self._last.found.servers if self._last is not None else []
+        servers = self._last.ledger.servers if self._last is not None else []
         return view.rows(servers if self._shows_all else view.of_mcp(servers))
 
     def is_final(self, rows: Sequence[LedgerRow]) -> bool:
@@ -64,7 +64,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def title_suffix(self, rows: Sequence[LedgerRow]) -> Spans:
         """Return the number of sessions."""
-        return view.told(self._last.found.sessions, self._last.found.unrecorded) if self._last is not None else ()
+        return view.told(self._last.ledger.sessions, self._last.ledger.unrecorded) if self._last is not None else ()
 
     def rule_notes(self, rows: Sequence[LedgerRow]) -> Spans:
         """Return how many sessions are not read yet."""

@@ -46,7 +46,7 @@ def context_map(
     if not scene.counted:
         return ContextMap(shown=(None,) * count, extent=extent_of(scene), limit=bars.limit_short(scene.limits))
     extent, stretch = extent_of(scene), scene.stretch
-    total, missing, read = scene.position(scene.head), scene.missing, scene.running.reading(scene.head)
+    total, missing, read = scene.position(scene.head), scene.missing, scene.running.token_reader(scene.head)
     shown, at = list[int | None](), 0
     for pixel in range(count):
         token = (pixel + 0.5) * extent / count / stretch

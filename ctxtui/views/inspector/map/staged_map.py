@@ -39,9 +39,9 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     shown += [None] * (count - len(shown))
     at = staging.breaks_at
     broken = None if at is None else found.start(at) * stretch
-    cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.left, total)
+    cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.still_read, total)
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
-    own = tuple(found.end(at) * stretch for at, edit in staging.applied.marks.items() if edit.given.get("on", True))
+    own = tuple(found.end(at) * stretch for at, edit in staging.applied.marks.items() if edit.params.get("on", True))
     return ContextMap(
         shown=tuple(shown),
         extent=extent,
@@ -59,7 +59,7 @@ class _Walk:
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._nodes = staging.applied.context.nodes
-        self._read = staging.scene.running.along(staging.head, self._nodes)
+        self._read = staging.scene.running.read_along(staging.head, self._nodes)
         """Raw tokens up to and with each block, less what is not recorded."""
         self._stretches: list[_Stretch] = []
         self.total = self._before(len(self._nodes)) + self._enter()

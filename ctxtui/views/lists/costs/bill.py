@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.cache.missed import COMPACTION, CONTENT, EDITS, MODEL, TTL, UNKNOWN, Missed
-from ctxtui.analysis.cache.misses import dearest
+from ctxtui.analysis.cache.miss import COMPACTION, CONTENT, EDITS, MODEL, TTL, UNKNOWN, CacheMiss
+from ctxtui.analysis.cache.miss_finder import sort_dearest
 from ctxtui.analysis.latency import Latency
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.bill import (
@@ -25,7 +25,7 @@ from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.spending import ATTACHED, CONVERSATION, NOT_RECORDED, SpendingRow
 from ctxtui.analysis.money.statement import Dear, Statement
 from ctxtui.analysis.money.totals import SessionTotals
-from ctxtui.analysis.session_events import duration, thousands
+from ctxtui.analysis.session_events import format_duration, format_thousands
 from ctxtui.core.call import count_calls
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
@@ -196,11 +196,11 @@ _CAUSES: Final = {
 
 def rewrite_lines(what: Statement) -> list[BillLine]:
     """The dearest rewrites."""
-    found = dearest(what.bill.rewrites)[:REWRITES_SHOWN]
+    found = sort_dearest(what.bill.rewrites)[:REWRITES_SHOWN]
     return [BillLine(_rewrite(one), sum_of_rewrite(one)) for one in found]
 
 
-def sum_of_rewrite(one: Missed) -> str:
+def sum_of_rewrite(one: CacheMiss) -> str:
     """What a rewrite cost more than a read."""
     return sums.lost(one.usd, one.paid)
 
@@ -209,10 +209,11 @@ def _sum_of_block(one: Dear) -> str:
     return f"{sums.times(one.tokens, one.calls)} {sums.rate(one.usd, one.tokens * one.calls, 'tokens carried')}"
 
 
-def _rewrite(one: Missed) -> list[Span]:
+def _rewrite(one: CacheMiss) -> list[Span]:
     why = _CAUSES.get(one.cause, one.cause)
     if one.cause == TTL and one.pause is not None:
-        why = f"after {duration(one.pause).replace('-', ' ')}{'s' if not duration(one.pause).startswith('1-') else ''}"
+        pause = format_duration(one.pause)
+        why = f"after {pause.replace('-', ' ')}{'' if pause.startswith('1-') else 's'}"
     where = "" if one.thread == MAIN else f"  {safe_text.one_line(one.thread, 24)}"
     return [
         Span(" ▼ ", "warn" if one.cause == TTL else "crit"),
@@ -326,8 +327,8 @@ def time_lines(what: Statement) -> list[BillLine]:
 
 
 def _size(row: Latency, room: int) -> Span:
-    low = thousands(row.low)
-    return Span(f"{low}–{thousands(row.high)}" if row.high else f"{low} and up")
+    low = format_thousands(row.low)
+    return Span(f"{low}–{format_thousands(row.high)}" if row.high else f"{low} and up")
 
 
 def _seconds(seconds: float | None) -> Span:
@@ -452,7 +453,7 @@ def worthwhile(what: Statement) -> list[Cure]:
 def cure_words(cure: Cure) -> str:
     """What to do, and what it would have saved."""
     at = "" if cure.thread in ("", MAIN) else f" of thread {safe_text.one_line(cure.thread, 40)}"
-    tokens, saves = thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
+    tokens, saves = format_thousands(cure.tokens), f"saves {numbers.money(cure.saves)}"
     match cure.kind:
         case savings.CLEAR:
             what = f"clear {numbers.many(cure.count, 'old tool result')} ({tokens}) at call {cure.call}{at}"

@@ -178,7 +178,7 @@ def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None, repeats: Iter
         stays = Stays(tree)
         stays.advance(scene.calls)
     old = stale(tree, scene.head, scene.turns, repeats)
-    found = weights(tree, scene.head, running.own, stays, number, strips_thinking=running.strips_thinking)
+    found = weights(tree, scene.head, running.block_tokens, stays, number, strips_thinking=running.strips_thinking)
     return [
         HeavyBlock(
             one,
