@@ -237,7 +237,7 @@ class CtxtuiApp(App[None]):
         self.push_screen(screen)
 
     def _is_still_wanted(self, request: Wish) -> bool:
-        """Whether only dialogs were opened over the screen that sent `wish`."""
+        """Whether only dialogs were opened over the screen that sent `request`."""
         stack = self.screen_stack
         above = stack[stack.index(request.made_on) + 1 :] if request.made_on in stack else ()
         return all(isinstance(each, Dialog) for each in above)

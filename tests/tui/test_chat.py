@@ -113,7 +113,7 @@ async def test_the_last_words_of_an_answer_are_painted_before_its_block_is_laid_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No frame in between: what came is painted when the answer ends.
-    monkeypatch.setattr("ctxtui.tui.chat.turn.FRAME", 1000.0)
+    monkeypatch.setattr("ctxtui.tui.chat.turn.FRAME_SECONDS", 1000.0)
     told: list[tuple[str, bool]] = []
     hear = TurnController._handle
 
@@ -122,7 +122,7 @@ async def test_the_last_words_of_an_answer_are_painted_before_its_block_is_laid_
             told.append((type(news.moment).__name__, "the very last words" in shown(screen)))
         hear(self, news)
 
-    monkeypatch.setattr(TurnController, "_hear", heard)
+    monkeypatch.setattr(TurnController, "_handle", heard)
     async with (
         provider([answer("m1", text("these are the very last words"))]) as server,
         chatting(tmp_path, server) as (screen, pilot),
@@ -148,7 +148,7 @@ async def test_what_shows_an_answer_is_loaded_before_it_comes_where_no_frame_wai
         loaded.set()
 
     real = turn._import_views
-    monkeypatch.setattr(turn, "_load", load)
+    monkeypatch.setattr(turn, "_import_views", load)
     async with (
         provider([hanging(PART[: PART.index(b"tool_use")])]) as server,
         chatting(tmp_path, server) as (screen, pilot),
@@ -492,9 +492,9 @@ async def test_a_note_asked_for_while_typing_stays_private_and_the_draft_comes_b
         await pilot.press(*"no", "escape")
         assert notes(screen) == ["mine"]
         assert screen.prompt.text == "half a" and screen.prompt.has_focus
-        assert received(seen) == ["hello"] and not screen.state.running
+        assert received(seen) == ["hello"] and not screen.state.is_running
         await pilot.press(*" thought", "enter")
-        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.running)
+        await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.is_running)
         assert received(seen) == ["hello", "half a thought"], "no note was applied, none was said"
 
 
@@ -554,7 +554,7 @@ async def test_a_tool_that_asks_takes_no_question_away(tmp_path: Path) -> None:
     async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
         await pilot.press("ctrl+o")
         await say(screen, pilot, "write", wait=False)
-        await until(pilot, lambda: "‖ held" in shown(screen) and screen.edits.editable() and on_user_row(screen))
+        await until(pilot, lambda: "‖ held" in shown(screen) and screen.edits.is_editable() and on_user_row(screen))
         await do(pilot, "PutNote")
         await pilot.press(*"so", "ctrl+o")
         await until(pilot, lambda: screen.talk.waiting_call is not None)

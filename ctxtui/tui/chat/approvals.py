@@ -14,7 +14,7 @@ from ctxtui.views.blocks import live_text
 
 
 class Approvals:
-    """Finds the tool of `host` that waits for permission and lays out its content; then calls `made`."""
+    """Finds the tool of `host` that waits for permission and lays out its content; then calls `on_laid_out`."""
 
     def __init__(self, host: Host, access: ScreenAccess, on_laid_out: Callable[[], None]) -> None:
         self._host = host

@@ -18,7 +18,8 @@ from ctxtui.views.transcript.live_rows import LiveRows
 class ChatState(InspectorState):
     """The chat that `source` hosts.
 
-    `status` is the state of the turn in a word or two; `along`: the view follows the chat, until the user moves away.
+    `status` is the state of the turn in a word or two; `is_following`: the view follows the chat, until the user moves
+    away.
     """
 
     source: ChatSource
@@ -93,9 +94,9 @@ class ChatState(InspectorState):
 class ChatSignals:
     """Signals between the controllers of a chat.
 
-    `began`: the answer to a draft began (Unix seconds); `grown`: it has grown; `partner`: the model is known; `leave`:
-    a tool waits for permission; `held`: a request is held; `early`: number of messages typed before the model was
-    ready; `alarm`: an alarm, "" when dismissed.
+    `began`: the answer to a draft began (Unix seconds); `grown`: it has grown; `model`: the model is known;
+    `permission`: a tool waits for permission; `held`: a request is held; `early`: number of messages typed before the
+    model was ready; `alarm`: an alarm, "" when dismissed.
     """
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ class MatchingCommands(Pane):
         self.matches = list(commands)
 
     def search(self, query: str) -> None:
-        """Keep commands whose name has the letters of `words`, or whose help contains them.
+        """Keep commands whose name has the letters of `query`, or whose help contains them.
 
         Commands with a matching synonym (`synonyms`) come first.
         """

@@ -87,7 +87,7 @@ class HitPane(Pane):
 
 
 class FindScreen(Commanded, Dialog[None]):
-    """Search screen; the worker `everywhere` searches."""
+    """Search screen; the `worker` searches."""
 
     commands: ClassVar[tuple[type[Command], ...]] = FIND
     BINDINGS = [*overlay_bindings(FIND), Binding("slash", "ask", show=False)]

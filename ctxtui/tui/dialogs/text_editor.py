@@ -72,7 +72,7 @@ class _Area(TextArea):
 
 
 class TextEditor(Commanded, Dialog[str | None]):
-    """Edits `text`; `title` and `told` describe it. Closes with the text, or None if it was not staged."""
+    """Edits `text`; `title` and `details` describe it. Closes with the text, or None if it was not staged."""
 
     commands: ClassVar[tuple[type[Command], ...]] = TEXT_EDITOR
     BINDINGS = [

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class OrderChanged(Message):
-    """The sort order or the filter (`Browser.wanted`) changed."""
+    """The sort order or the filter (`Browser.list_order`) changed."""
 
 
 class Browser(Vertical):
-    """Shows entries and holds the requested order, `wanted`. `home` is the folder that is written ``~``.
+    """Shows entries and holds the requested order, `list_order`. `home` is the folder that is written ``~``.
 
     Posts `OrderChanged` when the order or filter changes, and its list's `Pane.Moved` and `Pane.Chosen`.
     """
@@ -83,7 +83,7 @@ class Browser(Vertical):
     # Showing
 
     def show(self, entries: Sequence[Entry], *, has_sessions: bool, to_top: bool = False) -> None:
-        """Show these entries; `any_`: whether there are sessions at all."""
+        """Show these entries; `has_sessions`: whether there are sessions at all."""
         self.rows.empty_text = empty(has_sessions, self.list_order.words)
         self._welcome.show(not any(isinstance(entry, SessionsSought) for entry in entries))
         self.rows.show(entries, to_top=to_top)

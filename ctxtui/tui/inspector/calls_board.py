@@ -64,7 +64,7 @@ class CallsBoard(Board, can_focus=True):
     def show(self, make_content: Callable[[int, int], StripContent]) -> None:
         """Show other calls, or the cursor on another one.
 
-        `again` makes the content for a number of columns and a pane width; it is called now and after a resize.
+        `make_content` makes the content for a number of columns and a pane width; it is called now and after a resize.
         """
         self._make_content, previous = make_content, (self._strip, self._range, self._legend)
         self._update()

@@ -46,8 +46,8 @@ _FRAME_SENT_SECONDS: Final = 0.02
 class ContextEdits:
     """State shared by the controllers that edit the context.
 
-    `area` is the staging area, None while the recording is being read. `ahead` is whether to show the next call, None
-    if the user did not choose.
+    `area` is the staging area, None while the recording is being read. `shows_next_call` is whether to show the next
+    call, None if the user did not choose.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
@@ -210,7 +210,7 @@ class ContextEdits:
         return sorted(at for at in positions if at is not None)
 
     def require_positions(self, *, marked: bool = True) -> list[int]:
-        """Like `chosen`; if there are none, show why."""
+        """Like `selected_positions`; if there are none, show why."""
         pane = self._state.panels.transcript
         is_incoming = pane.data is not None and pane.cursor in pane.data.coming_in
         positions = [] if is_incoming and not (marked and self._state.marks) else self.selected_positions(marked=marked)

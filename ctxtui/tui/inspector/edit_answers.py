@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class SizesBefore(Struct, frozen=True):
     """Size of a context before a key, under `staging` (None: without edits).
 
-    `of` returns the tokens of a block by node.
+    `tokens_of` returns the tokens of a block by node.
     """
 
     tokens_of: Callable[[int], int]

@@ -56,7 +56,7 @@ def keys(
     esc: str = "leave",
     top: bool = False,
 ) -> Iterator[Key]:
-    """Yield the keys of the available commands (`can`) in this context, those for the current task first.
+    """Yield the keys of the available commands (`available`) in this context, those for the current task first.
 
     In a chat, `first` comes before navigation. `choice`: a question takes one of a few keys, and `esc` is its label
     there. `top`: on the top level, going back quits.

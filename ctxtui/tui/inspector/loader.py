@@ -148,8 +148,8 @@ Post = Callable[[Message], object]
 class SessionLoader:
     """The threads of one inspector.
 
-    The screen calls `taken` for each message it handled, `work` when there may be more to compute, `hold` and `go_on`
-    around the handling of a key, and `stop` at the end.
+    The screen calls `on_displayed` for each message it handled, `work` when there may be more to compute,
+    `pause_for_key` and `resume` around the handling of a key, and `stop` at the end.
     """
 
     def __init__(self, source: SessionSource, post: Post) -> None:

@@ -65,7 +65,7 @@ class MapBoard(Board, can_focus=True):
             self.redraw()
 
     def show(self, make_map: Callable[[int], context_map.ContextMap]) -> None:
-        """Show another map; `again` makes it for a number of pixels, now and after a resize."""
+        """Show another map; `make_map` makes it for a number of pixels, now and after a resize."""
         self._make_map, new_map = make_map, make_map(self.pixels)
         if new_map != self._map:
             self._map = new_map

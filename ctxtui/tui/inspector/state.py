@@ -48,7 +48,7 @@ class InspectorState:
 
     `study` has the figures of the session that `loaded` reads; `glimpse` is its end, until all of it is read. `live`:
     the recording is being written; `complete`: the first reading is done. `only_edits` shows only rows that edits
-    touch; `edits` are those of the context, if any; `kept` stores order and cursor of closed lists.
+    touch; `edits` are those of the context, if any; `list_positions` stores order and cursor of closed lists.
     """
 
     def __init__(self, source: SessionSource, panels: Panels, planner: ScreenAccess, *, follow: bool) -> None:

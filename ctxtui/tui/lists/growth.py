@@ -117,7 +117,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
     """Chart and phases of a thread.
 
     `make` returns the phases and is called until all are priced; `report` computes the sentences and takes time.
-    `number` is the call shown. Closes with the number of a call, or `NAME`.
+    `number` is the call shown. Closes with the number of a call, or `NAME_PHASE`.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (NamePhaseHere, EverySentence)

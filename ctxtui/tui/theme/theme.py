@@ -92,7 +92,7 @@ def native_colours(env: Mapping[str, str]) -> bool | None:
 
 
 def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) -> str:
-    """Choose the theme. `wanted` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
+    """Choose the theme. `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
 
     ``auto`` checks, in this order: NO_COLOR and TERM=dumb (mono), `colour_system` as Rich names it (``standard``: 16
     colours), COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
@@ -109,7 +109,7 @@ def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) 
 
 
 def ascii_needed(setting: str, encoding: str | None) -> bool:
-    """Whether to write ASCII only. `wanted` is ``auto`` (by encoding), ``unicode`` or ``ascii``."""
+    """Whether to write ASCII only. `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``."""
     if setting != "auto":
         return setting == "ascii"
     return (encoding or "ascii").lower().replace("-", "").replace("_", "") not in {"utf8", "utf16", "utf32"}

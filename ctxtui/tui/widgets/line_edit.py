@@ -22,7 +22,7 @@ MAX_PIECE_CHARACTERS: Final = 1024
 
 
 class TextBuffer:
-    """Text before and after the cursor. Only `text` and `put` read the whole text."""
+    """Text before and after the cursor. Only `text` and `set_text` read the whole text."""
 
     def __init__(self) -> None:
         self.position = 0

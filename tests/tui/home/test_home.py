@@ -372,7 +372,7 @@ async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
         assert app.keeper.asked == [("delete", "kept")]
         await pilot.press("down", "delete")
         await pilot.pause()
-        assert not app.home.changes.asking
+        assert not app.home.changes.is_asking
         assert "delete" not in [key.label for key in app.home.query_one(KeyLine).keys]
 
 
@@ -442,8 +442,8 @@ def test_a_feed_hands_out_the_front_first_and_each_session_once() -> None:
 
 
 async def test_a_file_that_grows_is_marked_live_and_read_again_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.tui.home.loader.TICK", 0.05)
-    monkeypatch.setattr("ctxtui.tui.home.screen.TICK", 0.05)
+    monkeypatch.setattr("ctxtui.tui.home.loader.TICK_SECONDS", 0.05)
+    monkeypatch.setattr("ctxtui.tui.home.screen.TICK_SECONDS", 0.05)
     monkeypatch.setattr("ctxtui.views.home.collection.AGAIN", 0.3)
     shelf = a_few()
     app = HomeApp(shelf)

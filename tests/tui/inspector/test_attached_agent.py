@@ -68,7 +68,7 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
                 screen = app.screen
                 assert isinstance(screen, InspectorScreen)
                 await settled(screen, pilot)
-                await until(pilot, lambda: ATTACHED in screen._situated().facts)
+                await until(pilot, lambda: ATTACHED in screen._command_context().facts)
                 await pilot.press("ctrl+o")
                 await until(pilot, lambda: "will be held" in text(screen))
                 await until(pilot, lambda: read_status(path).next)

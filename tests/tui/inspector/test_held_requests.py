@@ -69,7 +69,7 @@ async def attached(tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Opene
             screen = app.screen
             assert isinstance(screen, InspectorScreen)
             await settled(screen, pilot)
-            await until(pilot, lambda: ATTACHED in screen._situated().facts)
+            await until(pilot, lambda: ATTACHED in screen._command_context().facts)
             yield run, program, screen, pilot
 
 

@@ -109,7 +109,7 @@ async def test_rows_of_a_list_are_marked_and_dropped_and_the_list_stays() -> Non
         assert row is not None
         await pilot.press("d")
         await until(pilot, lambda: listed.sign(row).text == "⊗")
-        await until(pilot, lambda: screen.edits.desk is not None and not screen.edits.desk.unsaved)
+        await until(pilot, lambda: screen.edits.staging_area is not None and not screen.edits.staging_area.unsaved)
         await pilot.press("R")
         assert "not in this list. ⏎ goes to the block" in seen(screen), "a key that edits elsewhere says so"
         await pilot.press("X")
@@ -262,11 +262,11 @@ async def test_a_filter_shows_what_has_its_words_and_no_hit_is_said() -> None:
         every, wanted = len(page.pane.rows or ()), plain(page.pane.table.draw(page.rows[3], 200))  # type: ignore[union-attr]
         word = max(wanted.split(), key=len)
         await pilot.press("slash", *word)
-        await until(pilot, lambda: page.pane.filtered == word)
+        await until(pilot, lambda: page.pane.filter_text == word)
         rows = page.pane.rows or ()
         assert 0 < len(rows) <= every and f"{len(rows):,} with “{word}”" in seen(screen)
         await pilot.press("enter")
-        assert screen.app.focused is page.pane and page.pane.filtered == word, "the keys are those of the list again"
+        assert screen.app.focused is page.pane and page.pane.filter_text == word, "the keys are those of the list again"
         await pilot.press("slash", *"qqqq")
         await until(pilot, lambda: "No row contains “" in seen(screen))
         await pilot.press("escape")

@@ -36,7 +36,7 @@ def _run(one: session_search.SessionSearcher) -> None:
 class SearchController(Controller):
     """Searches the session.
 
-    A search is active from the first key in the prompt until `esc`; `sought` stores how the blocks were folded before.
+    A search is active from the first key in the prompt until `esc`; `folding` stores how the blocks were folded before.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:

@@ -137,4 +137,4 @@ async def test_where_a_translation_would_be_refused_its_row_is_grey_and_its_key_
         grey = [span.text for span in screen.prompt.lead if span.style == "faint"]
         assert grey == [" x codex resume (too large) "]
         await pilot.press("x")
-        assert said(screen) == "✗ not by codex resume: too large" and not screen.line.asking
+        assert said(screen) == "✗ not by codex resume: too large" and not screen.line.is_asking

@@ -111,14 +111,14 @@ async def test_a_cut_that_nobody_can_use_any_more_is_not_looked_for(monkeypatch:
         owner = screen.owner(WhyController)
         owner._search()
         await until(pilot, begun.is_set)
-        monkeypatch.setattr(owner, "_rested", lambda: None)
+        monkeypatch.setattr(owner, "_search", lambda: None)
         await pilot.press("d")
         await until(pilot, ended.is_set)
         assert screen.edits.overlay is not None and screen.edits.overlay.staged
 
 
 async def test_among_very_many_blocks_it_is_not_looked_for_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(why, "_UNASKED", 3)
+    monkeypatch.setattr(why, "_MAX_AUTOMATIC_BLOCKS", 3)
     async with opened(reads().session) as (screen, pilot):
         reasons, owner = screen.panels.reasons, screen.owner(WhyController)
         await until(pilot, lambda: screen.edits.is_editable())
@@ -145,8 +145,8 @@ class Sees:
 
 async def main():
     async with opened(reads().session) as (screen, pilot):
-        await until(pilot, lambda: screen.edits.editable())
-        screen.owner(WhyController)._rested()
+        await until(pilot, lambda: screen.edits.is_editable())
+        screen.owner(WhyController)._search()
         await until(pilot, lambda: screen.panels.reasons.subject is not None)
         await until(pilot, lambda: screen.panels.reasons.groups is not None)
 
