@@ -92,7 +92,7 @@ class MessageFiles:
             failed = error
             self._access.deliver(lambda: self._show_error(failed) if self._text == text else None)
             return
-        usd = self._host.files.price(sum(one.tokens for one in files)) if files else None
+        usd = self._host.files.price(sum(file.tokens for file in files)) if files else None
         missing = self._host.files.missing(text)
         self._access.deliver(lambda: self._show(text, [*_missing_spans(missing), *_file_spans(files, usd)]))
 

@@ -105,13 +105,13 @@ class TalkController(ChatController):
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
         waits = self.state.status == "held"
-        held = [Span("held next ", "warn")] if hold and not waits else []
+        hold_hint = [Span("held next ", "warn")] if hold and not waits else []
         branch = [Span(f"{self._branch_hint} ", "warn")] if self._branch_hint else []
         return [
             *self._files.description,
             *branch,
             *headroom(self.host.headroom, time.time()),
-            *held,
+            *hold_hint,
             *self._permission_words,
         ]
 

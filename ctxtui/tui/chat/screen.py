@@ -139,7 +139,7 @@ class ChatScreen(SessionScreen):
         self.figures = FiguresController(*every)
         self.start = StartController(*every, self.start_pane)
         session = session_controllers(*every, self.edits, pager, ChatAsker(source.host))
-        log = next(one for one in session if isinstance(one, EditLogController))
+        log = next(controller for controller in session if isinstance(controller, EditLogController))
         self.controllers = (
             *session,
             NavigationController(*every, [Span(" call › ", "accent bold")]),

@@ -185,17 +185,17 @@ class ServersController(ChatController):
 
     def _prompt(self, server: ServerConnection, name: str, arguments: Sequence[str]) -> Work:
         """Ask for the arguments one by one, then put the text into the prompt."""
-        given: dict[str, str] = {}
+        values: dict[str, str] = {}
 
         async def work() -> None:
-            left = [argument for argument in arguments if argument not in given]
+            left = [argument for argument in arguments if argument not in values]
             if not left:
-                self._put(await server.read_prompt(name, given))
+                self._put(await server.read_prompt(name, values))
                 return
             lead: Spans = [Span(f" {safe_text.one_line(left[0], 40)} › ", "accent bold")]
 
             def typed(text: str) -> None:
-                given[left[0]] = text
+                values[left[0]] = text
                 self.access.run(self._run_work(work), "mcp")
 
             self.prompt.ask(Question(lead, typed))
@@ -255,13 +255,13 @@ class ServerLogScreen(ListScreen[str, None]):
     commands = (PageLog,)
     heading, empty_text, reload_seconds = "server log", "It has written nothing to standard error.", 0.5
 
-    def __init__(self, one: ServerConnection, pager: str) -> None:
-        self._one = one
+    def __init__(self, server: ServerConnection, pager: str) -> None:
+        self._server = server
         self._pager = pager
         super().__init__()
 
     def load(self) -> Sequence[str]:
-        return self._one.log_text().splitlines()
+        return self._server.log_text().splitlines()
 
     def show(self, lines: Sequence[str]) -> None:
         """Show these lines and load again."""
@@ -281,14 +281,14 @@ class ServerLogScreen(ListScreen[str, None]):
 
     def title_suffix(self, rows: Sequence[str]) -> Spans:
         """Return the server's name and state."""
-        name, state = safe_text.one_line(self._one.server.name, 40), self._one.state.value
+        name, state = safe_text.one_line(self._server.server.name, 40), self._server.state.value
         return [Span(f"{name} · {state}", "dim")]
 
     def page(self) -> None:
         """Show the whole log in the pager."""
         try:
             with self.app.suspend():
-                show_in_pager(safe_text.lines(self._one.log_text()), self._pager)
+                show_in_pager(safe_text.lines(self._server.log_text()), self._pager)
         except CtxtuiError as error:
             self.message_line.say([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:

@@ -67,7 +67,7 @@ class ReadingQueue:
     def add(self, sessions: Iterable[SessionSummary]) -> bool:
         """Add sessions to read; return whether the queue has any."""
         with self._lock:
-            self._pending |= {one.key: replace(one, known=False) for one in sessions}
+            self._pending |= {session.key: replace(session, known=False) for session in sessions}
             return bool(self._pending)
 
     def waiting(self) -> list[SessionSummary]:
@@ -170,10 +170,10 @@ class SessionWatcher:
             self._wake.clear()
 
     def _check(self, now: float) -> None:
-        held = dict(self._held())
-        if held != self._held_before:
-            self._held_before = held
-            self._screen.post_message(HeldRequestsChanged(held))
+        held_requests = dict(self._held())
+        if held_requests != self._held_before:
+            self._held_before = held_requests
+            self._screen.post_message(HeldRequestsChanged(held_requests))
         if self._listing_requested or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
             ask, self._ask_store, self._listing_requested = self._ask_store, False, False
             start = time.thread_time()

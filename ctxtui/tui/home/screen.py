@@ -241,8 +241,8 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def open_held(self) -> None:
         """Open the session of a held request: the one under the cursor, else the first."""
-        session, held = self.browser.rows.current, self.collection.held
-        path = session.path if session is not None and session.path in held else next(iter(held), "")
+        session, held_paths = self.browser.rows.current, self.collection.held
+        path = session.path if session is not None and session.path in held_paths else next(iter(held_paths), "")
         if path:
             self.post_message(Open(path).on(self))
 

@@ -315,8 +315,12 @@ class ContextEdits:
             or scene is None
         ):
             return
-        known = scene.call.usage is not None and scene.call.usage.has_cache
-        why = "The forecast is still being computed." if known else "No forecast: this call reported no cache figures."
+        has_cache = scene.call.usage is not None and scene.call.usage.has_cache
+        why = (
+            "The forecast is still being computed."
+            if has_cache
+            else "No forecast: this call reported no cache figures."
+        )
         self.answers.say_quietly(why)
 
     # Staging

@@ -111,7 +111,7 @@ class EditAnswers:
 
     def staged(
         self,
-        made: Sequence[Edit],
+        edits: Sequence[Edit],
         before: SizesBefore,
         overlay: ThreadEdits,
         changed: Callable[[], object],
@@ -123,14 +123,14 @@ class EditAnswers:
         Edits that free nothing are withdrawn, and then `changed` is called. `left` blocks stay unchanged because of
         `why`.
         """
-        ids = {edit.id for edit in made}
+        ids = {edit.id for edit in edits}
 
         def describe(staging: Staging) -> Spans | None:
             changes = [change for change in staging.applied.changes.values() if change.edit.id in ids]
             removed_before = before.removed(staging)
             gained = staging.gone - removed_before if staging.counted and removed_before is not None else None
             report = edit_answers.StagedEdits(
-                made=made,
+                made=edits,
                 before=sum(before.tokens_of(change.node) for change in changes if change.before.kind != HEADER),
                 gained=gained,
                 repairs=max(0, staging.repairs - before.repairs),
@@ -140,7 +140,7 @@ class EditAnswers:
             )
             if report.needless:
                 self._pending = None
-                overlay.withdraw(made)
+                overlay.withdraw(edits)
                 changed()
                 return edit_answers.needless(report, self.blocks())
             return edit_answers.staged(report, self.blocks())

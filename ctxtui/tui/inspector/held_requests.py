@@ -86,8 +86,8 @@ class HeldRequestsController(Controller):
             return
 
         def ask() -> None:
-            found = held_requests.read_status(path)
-            self.access.deliver(partial(self._update, found))
+            program = held_requests.read_status(path)
+            self.access.deliver(partial(self._update, program))
 
         self.access.work(ask, "held requests")
 
@@ -151,12 +151,12 @@ class HeldRequestsController(Controller):
             return
         if now is None:
             return
-        known = study.thread(self.state.thread)
+        thread_study = study.thread(self.state.thread)
         self.panels.context.show(
             composition.composition(now, scene.figures if scene.call.id else None, None, self.state.shown)
         )
-        spent = known.spent[scene.number] if scene.number < len(known.spent) else None
-        shown = header.header(now, self.state.word, spent, scene.number < len(known.spent))
+        spent = thread_study.spent[scene.number] if scene.number < len(thread_study.spent) else None
+        shown = header.header(now, self.state.word, spent, scene.number < len(thread_study.spent))
         number = now.number if scene.call.id else 1
         self.panels.header.show(replace(shown, call=number, waits=self.state.held_countdown, totals=study.totals))
 
@@ -196,9 +196,9 @@ class HeldRequestsController(Controller):
 
     def _question(self, request: RemoteHeldRequest) -> Spans:
         overlay = self._edits.overlay
-        standing = len(overlay.applied) if overlay is not None else 0
+        applied_count = len(overlay.applied) if overlay is not None else 0
         return held_lines.question(
-            request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, standing
+            request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, applied_count
         )
 
     def _ask(self, request: RemoteHeldRequest) -> None:
@@ -280,7 +280,7 @@ class HeldRequestsController(Controller):
                 return
             self.access.deliver(partial(self.say, held_lines.DONE[how]))
 
-        self._held = tuple(one for one in self._held if one.id != id_)
+        self._held = tuple(request for request in self._held if request.id != id_)
         self._asked_id = id_
         self.access.work(do, "held requests")
 

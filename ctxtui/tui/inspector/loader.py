@@ -74,10 +74,10 @@ class ReportCache:
         """Return a report, computed if it is not cached or the recording has grown."""
         read = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
         name = f"{kind.name} {kind.about}"
-        kept = self._entries.get(name)
-        if kept is None or kept[0] != read:
-            kept = self._entries[name] = read, self._source.report(kind, loaded)
-        return cast("T", kept[1])
+        entry = self._entries.get(name)
+        if entry is None or entry[0] != read:
+            entry = self._entries[name] = read, self._source.report(kind, loaded)
+        return cast("T", entry[1])
 
 
 POST_SECONDS: Final = 0.1

@@ -170,8 +170,8 @@ class SessionScreen(StillScreen, Commanded):
 
     def on_unmount(self) -> None:
         """Close the controllers."""
-        for one in self.controllers:
-            one.close()
+        for controller in self.controllers:
+            controller.close()
 
     def _tick(self) -> None:
         """Update countdowns of the cache and of waiting edits."""

@@ -59,10 +59,10 @@ class Sides:
         self._cost_cache: tuple[tuple[object, ...], dict[tuple[int, int], float | None]] = (), {}
         """Costs of blocks by node and tokens, for the present ledger and call."""
 
-    def composition(self, study: Study, known: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
+    def composition(self, study: Study, thread_study: ThreadStudy, scene: Scene, shown: tuple[str, ...]) -> Composition:
         """Return the composition of the context, with the change since the previous call and costs."""
         before = figures(study.book, scene.calls[scene.index - 1]) if scene.index else None
-        ledger, money = known.ledger, None
+        ledger, money = thread_study.ledger, None
         if ledger is not None and ledger.done >= scene.number:
             now, was = ledger.categories(scene.number), ledger.categories(scene.number - 1)
             money = tuple(a - b for a, b in zip(now, was, strict=True)), now
@@ -83,19 +83,19 @@ class Sides:
             self._map_cache = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
         return replace(self._map_cache[1], here=context_map.here_of(scene, node))
 
-    def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
+    def columns(self, thread_study: ThreadStudy, scene: Scene) -> Columns:
         """Return the strip's columns of a thread."""
-        columns = self._columns.setdefault(known.thread, Columns())
-        columns.show(known.calls, known.events, known.missed)
-        if not known.has_reports:
+        columns = self._columns.setdefault(thread_study.thread, Columns())
+        columns.show(thread_study.calls, thread_study.events, thread_study.missed)
+        if not thread_study.has_reports:
             running = scene.running
-            heads = (call.sent_head for call in known.calls)
+            heads = (call.sent_head for call in thread_study.calls)
             columns.count([running.read_tokens(head, head) if running.is_counted(head) else None for head in heads])
         return columns
 
     def strip(
         self,
-        known: ThreadStudy,
+        thread_study: ThreadStudy,
         scene: Scene,
         window: Window | None,
         room: int,
@@ -107,12 +107,12 @@ class Sides:
         `window` is the previous one, `noted` are the calls with notes or bookmarks, `ghosts` the tokens that later
         calls would not have had under staged edits.
         """
-        columns = self.columns(known, scene)
+        columns = self.columns(thread_study, scene)
         seen = call_strip.window(window, len(columns.columns), scene.index, room)
         shown = tuple(columns.columns[seen.first : seen.last + 1])
         if noted:
             shown = tuple(
-                replace(column, marks=(*column.marks, "bookmark")) if (known.thread, number) in noted else column
+                replace(column, marks=(*column.marks, "bookmark")) if (thread_study.thread, number) in noted else column
                 for number, column in enumerate(shown, seen.first + 1)
             )
         if any(ghosts):
@@ -121,33 +121,33 @@ class Sides:
             shown = tuple(replace(one, ghost=max(0, gone.get(at, 0))) for at, one in enumerate(shown))
         return CallStrip(shown, seen.per, scene.index - seen.first, columns.top, scene.limits.usable), seen
 
-    def range_of(self, window: Window, known: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
+    def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
         """Return the range of calls in view with their cost, for the rule, and a legend for `ghosts`."""
-        if len(known.calls) < 2:
+        if len(thread_study.calls) < 2:
             return []
         first, last, money = window.first, window.last + 1, ""
-        if len(known.spent) > last and (spent := known.spent[last]) is not None:
-            lacking = known.lacking[last] - known.lacking[first]
-            money = numbers.least(spent - (known.spent[first] or 0.0), lacking > 0)
+        if len(thread_study.spent) > last and (spent := thread_study.spent[last]) is not None:
+            lacking = thread_study.lacking[last] - thread_study.lacking[first]
+            money = numbers.least(spent - (thread_study.spent[first] or 0.0), lacking > 0)
         shown = [Span(f"{window.first + 1:,}–{window.last + 1:,}{f'  {money}' if money else ''}", "dim")]
         return [*shown, Span("  █", GHOST), Span(" would be freed", "dim")] if ghosts else shown
 
-    def legend(self, known: ThreadStudy, room: int) -> list[Span]:
+    def legend(self, thread_study: ThreadStudy, room: int) -> list[Span]:
         """Return the legend of the marks with their numbers, for the rule."""
-        if self._kind_counts[0] is not known.events:
-            kinds = Counter(event.kind for event in known.events)
+        if self._kind_counts[0] is not thread_study.events:
+            kinds = Counter(event.kind for event in thread_study.events)
             folds = sum(many for kind, many in kinds.items() if kind.endswith("compaction"))
-            self._kind_counts = known.events, (kinds["miss"], folds, kinds["error"])
+            self._kind_counts = thread_study.events, (kinds["miss"], folds, kinds["error"])
         return call_strip.legend(*self._kind_counts[1], room)
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """Return the nodes of the heaviest blocks of the context with nodes `path`."""
         return self._heavy.show(scene, path)
 
-    def heavy(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
+    def heavy(self, rows: ContextRows, thread_study: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
         """Return the row of a heavy block, with its cost since it entered."""
         tokens = scene.running.block_tokens(node)
-        usd = self._spent_on(known.ledger, node, tokens, scene.number) if known.ledger else None
+        usd = self._spent_on(thread_study.ledger, node, tokens, scene.number) if thread_study.ledger else None
         return HeaviestRow(node, scene.running.category(node), rows.readings.preview(node), tokens, usd)
 
     def _spent_on(self, ledger: CostLedger, node: int, tokens: int, calls: int) -> float | None:
@@ -159,11 +159,11 @@ class Sides:
             costs[node, tokens] = ledger.block(node, tokens, calls)
         return costs[node, tokens]
 
-    def growth(self, known: ThreadStudy, scene: Scene) -> GrowthChart:
+    def growth(self, thread_study: ThreadStudy, scene: Scene) -> GrowthChart:
         """Return the growth of the thread."""
-        every = [column.total for column in self.columns(known, scene).columns]
+        every = [column.total for column in self.columns(thread_study, scene).columns]
         last = max(1, len(every) - 1)
-        folds = tuple((event.number - 1) / last for event in known.events if event.kind == COMPACTION)
+        folds = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
         return GrowthChart(
             growth_chart.thinned(every, _MAX_CURVE_POINTS), scene.limits.usable, scene.index, scene.limits, folds
         )

@@ -407,11 +407,11 @@ class InspectorState:
         study = self.study
         if study is None or self.glimpse is not None or not study.session.threads:
             return
-        known = study.known_state(self.thread, self.index)
+        figures = study.known_state(self.thread, self.index)
         if done and self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.forget()
-        if done or known != self._shown_figures:
-            self._shown_figures = known
+        if done or figures != self._shown_figures:
+            self._shown_figures = figures
             self.show()
         else:
             self.panels.note(study, self.shown)

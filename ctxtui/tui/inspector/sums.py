@@ -57,5 +57,5 @@ def _block(panels: Panels, node: int) -> str:
     tree = scene.session.tree
     part = total and tree[node].depth <= tree[scene.call.raw_head].depth
     share = f" = {100 * own / total:.1f} % of {total:,}" if part else ""
-    told = [plain(spans) for spans in details(scene, node, rows.stays, rows.repeats.get(node), _LINE)]
-    return ". ".join([f"{own:,} tokens{share}", *told, *filter(None, [words(scene, rows.ledger, node)])]) + "."
+    details_text = [plain(spans) for spans in details(scene, node, rows.stays, rows.repeats.get(node), _LINE)]
+    return ". ".join([f"{own:,} tokens{share}", *details_text, *filter(None, [words(scene, rows.ledger, node)])]) + "."

@@ -120,9 +120,9 @@ class LabStepped(Message):
 class LabWritten(Message):
     """A variant was written as a session, or why not."""
 
-    def __init__(self, made: VariantFile | None, trouble: str = "") -> None:
+    def __init__(self, variant: VariantFile | None, trouble: str = "") -> None:
         super().__init__()
-        self.variant = made
+        self.variant = variant
         self.error = trouble
 
 

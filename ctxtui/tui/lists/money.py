@@ -69,9 +69,9 @@ class DetailBoard(Board):
         self.misses: Sequence[CacheMiss] = ()
         self.index = 0
 
-    def show(self, found: Sequence[CacheMiss], index: int) -> None:
+    def show(self, rows: Sequence[CacheMiss], index: int) -> None:
         """Show another miss."""
-        self.misses, self.index = found, index
+        self.misses, self.index = rows, index
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:

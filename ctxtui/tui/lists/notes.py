@@ -26,8 +26,8 @@ class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
     heading, loads_at_once, inset = "notes and bookmarks", True, 0
     empty_text = "No notes yet. In the transcript `*` bookmarks a block, `^p` *note* adds a note to it."
 
-    def __init__(self, found: Sequence[PlacedNote], category: Callable[[int], int]) -> None:
-        self._notes, self._category = found, category
+    def __init__(self, rows: Sequence[PlacedNote], category: Callable[[int], int]) -> None:
+        self._notes, self._category = rows, category
         super().__init__()
 
     def load(self) -> Sequence[PlacedNote]:

@@ -106,10 +106,10 @@ class Heights:
     Rows and lines count from 0. A lookup is O(log n), a change O(n) in the rows of another height, whatever `count` is.
     """
 
-    def __init__(self, count: int, other: Mapping[int, int] | None = None) -> None:
+    def __init__(self, count: int, heights: Mapping[int, int] | None = None) -> None:
         self.count = count
-        self._rows = sorted(row for row in other or {} if row < count)
-        self._heights = [max(0, other[row]) for row in self._rows] if other else []
+        self._rows = sorted(row for row in heights or {} if row < count)
+        self._heights = [max(0, heights[row]) for row in self._rows] if heights else []
         self._extra_before: list[int] | None = None
 
     def set(self, row: int, height: int) -> None:

@@ -61,8 +61,8 @@ class AttachedProgramController(Controller):
             return
 
         def look() -> None:
-            found = held_requests.read_status(path)
-            self.access.deliver(partial(self._ask, path, found.rules))
+            program = held_requests.read_status(path)
+            self.access.deliver(partial(self._ask, path, program.rules))
 
         self.access.work(look, "hold rules")
 

@@ -141,11 +141,11 @@ class NotesController(Controller):
 
     def _save(self, note: Note) -> None:
         """Show `note` at once, and save it in a worker."""
-        others = [one for one in self._notes if one.subject != note.subject]
+        others = [other for other in self._notes if other.subject != note.subject]
         self._notes = (*others, note) if note.has_content else tuple(others)
         rows, node = self.panels.transcript.data, self.panels.transcript.node
         if self.session_notes is not None and rows is not None and note.target is not None and node:
-            nodes = {each: one for each, one in self.session_notes.nodes.items() if one.target != note.target}
+            nodes = {each: other for each, other in self.session_notes.nodes.items() if other.target != note.target}
             self.session_notes = replace(self.session_notes, nodes={**nodes, node: note} if note.has_content else nodes)
             rows.noted = self.session_notes.nodes
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)
@@ -277,8 +277,8 @@ class NotesController(Controller):
         )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
-        cuts = [one.number - 1 for one in every if one.broken]
-        chart = StackedChart([one.parts for one in every], window, self.state.index, cuts)
+        cuts = [call_growth.number - 1 for call_growth in every if call_growth.broken]
+        chart = StackedChart([call_growth.parts for call_growth in every], window, self.state.index, cuts)
         return GrowthFigures(chart, grown(rows, [grew_in(every, row) for row in rows]))
 
 

@@ -130,19 +130,19 @@ class ResendController(EditController):
         context = Context.of_call(session.tree, call, call.raw_head)
         log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
-        made = rebuild_request(applied, call, model, self._asker.config.settings)
+        request = rebuild_request(applied, call, model, self._asker.config.settings)
         tokens = count_request(study.book, call, applied, partial(study.count_now, call.model)).whole
         edited = "under the staged edits" if applied.is_changed else "unchanged"
         return PlannedResend(
             variant=edited,
             number=scene.index + 1,
             model=model.model,
-            body=made.body,
+            body=request.body,
             recorded=recorded_step(session, call) or NextStep(),
             input=tokens,
-            answer=made.answer,
-            usd=max_usd(model, tokens, made.answer, price_table()),
-            refused=made.refused,
+            answer=request.answer,
+            usd=max_usd(model, tokens, request.answer, price_table()),
+            refused=request.refused,
         )
 
     async def _send(self, offer: _Offer) -> None:

@@ -138,9 +138,9 @@ class RewritingController(EditController):
         if targets is None or overlay is None:
             return
         applied, positions = targets
-        standing = manual_edits.existing_moves(applied.context, overlay.in_force, positions, to)
-        if standing:
-            self.edits.take_back(standing)
+        existing = manual_edits.existing_moves(applied.context, overlay.in_force, positions, to)
+        if existing:
+            self.edits.take_back(existing)
         else:
             self.edits.stage(manual_edits.move(applied.context, positions, to))
 

@@ -27,10 +27,10 @@ else:
     hits, search_view = later("ctxtui.views.transcript.hits"), later("ctxtui.views.transcript.search_view")
 
 
-def _run(one: session_search.SessionSearcher) -> None:
+def _run(finder: session_search.SessionSearcher) -> None:
     # Import the highlighter here, or it would delay the first hit.
     next(highlight("pass", "python"), None)
-    one.run()
+    finder.run()
 
 
 class SearchController(Controller):
