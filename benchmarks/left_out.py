@@ -126,7 +126,7 @@ def _fitted(book: Book, taught: Iterable[Lesson]) -> dict[str, ModelCard]:
 
 
 def _rules_of(book: Book, table: RuleTable) -> Callable[[Call], CacheRules]:
-    return lambda call: table.of(call, book.card(call.model))
+    return lambda call: table.for_call(call, book.card(call.model))
 
 
 def _naively(book: Book, thread: str, number: int) -> tuple[int, int]:

@@ -37,6 +37,9 @@ class ContextCheck(Protocol):
         max_cost: float | None = None,
         min_read_per_write: float | None = None,
         max_seconds: float | None = None,
+        max_repeats: int | None = None,
+        no_secrets: bool = False,
+        max_lost: int | None = None,
         baseline: str | os.PathLike[str] | None = None,
         tolerance: float | str = 0.05,
     ) -> Figures:
@@ -69,6 +72,9 @@ def _check(
     max_cost: float | None = None,
     min_read_per_write: float | None = None,
     max_seconds: float | None = None,
+    max_repeats: int | None = None,
+    no_secrets: bool = False,
+    max_lost: int | None = None,
     baseline: str | os.PathLike[str] | None = None,
     tolerance: float | str = 0.05,
 ) -> Figures:
@@ -83,6 +89,9 @@ def _check(
         max_cost=max_cost,
         min_read_per_write=min_read_per_write,
         max_seconds=max_seconds,
+        max_repeats=max_repeats,
+        max_secrets=0 if no_secrets else None,
+        max_lost=max_lost,
     )
     before = None if baseline is None else Path(baseline)
     found = limit_checks.check_file(Path(path), limits, before, limit_checks.share(str(tolerance), "tolerance"))

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.labels.labelling import words
+from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.read.absence import Absence
-from ctxtui.analysis.read.searches import unseen
+from ctxtui.analysis.read.searches import describe_additions
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
@@ -179,7 +179,7 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
     nodes = [node for node in answer_path(tree, call) if tree[node].block.kind != HEADER]
     if not nodes or not book.is_counted(call.model, call.response_head):
         return None
-    texts = [words(read(tree[node].block)) for node in nodes]
+    texts = [searched_text(read(tree[node].block)) for node in nodes]
     code = sum(len(fence[2].removesuffix("\n")) for text in texts for fence in _CODE_FENCE.finditer(text))
     return AnswerSize(sum(map(len, texts)), code, sum(book.block_tokens(call.model, node) for node in nodes))
 
@@ -290,7 +290,7 @@ def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
 def describe_missing(book: Book, call: Call) -> str:
     """Text that names the parts of a context that are not recorded."""
     if call.fidelity != Fidelity.TRANSCRIPT:
-        return f"{unseen(book.searches, book.session.tree, call)}, not in the recording"
+        return f"{describe_additions(book.searches, book.session.tree, call)}, not in the recording"
     return SEARCHES_TEXT if book.searches.any_in(call.thread) else NOT_RECORDED_TEXT
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
-from ctxtui.analysis.read.reported_thinking import Carried
+from ctxtui.analysis.read.reported_thinking import CarriedReasoning
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration, Errors, TokenizerKey, tokenizer_key
@@ -89,7 +89,7 @@ class Forecaster:
         self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
         self._reminders = defaultdict[str, ReminderPredictor](ReminderPredictor)
-        self._carried = defaultdict[str, Carried](Carried)
+        self._carried = defaultdict[str, CarriedReasoning](CarriedReasoning)
 
     @property
     def is_settled(self) -> bool:
@@ -122,7 +122,7 @@ class Forecaster:
         """False by model whose reported reasoning does not count in later input; other models are left out."""
         return {model: False for model, carried in list(self._carried.items()) if not carried.holds}
 
-    def carried(self, model: str) -> Carried:
+    def carried(self, model: str) -> CarriedReasoning:
         """Estimate whether the provider of `model` counts reported reasoning in later input."""
         return self._carried[model]
 

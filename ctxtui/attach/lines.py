@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.http_exchange.line_kinds import KEPT_BODIES
+from ctxtui.transcripts.kit.http_exchange.line_kinds import MAX_REFERENCED_BODIES
 from ctxtui.wire.key_mask import KeyMask
 
 MASKED: Final = "<masked>"
@@ -166,7 +166,7 @@ class RecordedBodies:
             # Whoever goes on goes on from the new one. Readers forget by the same rule.
             del self._before[names[found.number]]
         self._before[name] = said
-        while len(self._before) > KEPT_BODIES or (len(self._before) > 1 and self.size > _MOST):
+        while len(self._before) > MAX_REFERENCED_BODIES or (len(self._before) > 1 and self.size > _MOST):
             self._before.popitem(last=False)
         return made
 

@@ -35,7 +35,7 @@ from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
-from ctxtui.transcripts.kit.http_exchange.pair import Sender, sender_of
+from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender
 from ctxtui.wire.bounds import MAX_BODY, MAX_UNWRITTEN
 from ctxtui.wire.key_mask import KeyMask
 from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
@@ -190,7 +190,7 @@ class Tapes:
             said = make_unpacker(encoding).feed(wire)
         except Malformed:
             said = wire
-        sender = sender_of(one.headers)
+        sender = identify_sender(one.headers)
         session = begun.session or sender.session or self._run.session or session_of(begun.url, said)
         one.session, one.tape = session, self._tape(session, sender)
         if left_out:

@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from ctxtui.attach.lines import digest
-from ctxtui.transcripts.kit.fields import objects, word
-from ctxtui.transcripts.kit.http_exchange.pair import value
+from ctxtui.transcripts.kit.fields import as_dicts, as_str
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 
 TALK, OTHER = "talk-", "other-"
 """What the names of sessions begin with whose client tells none: told by a conversation, or by whom they ask."""
@@ -33,15 +33,15 @@ class RecordedRun(Struct):
 
 def session_of(url: str, body: bytes) -> str:
     """The session of a request whose client tells none: what a person says first in it, and whom it asks."""
-    asked = value(body)
+    asked = parse_body(body)
     said = asked.get("messages", asked.get("input")) if isinstance(asked, dict) else None
     host = url.partition("://")[2].partition("/")[0]
     if said is None:
         return f"{OTHER}{host.replace(':', '-')}"
-    first = next((one for one in objects(said) if one.get("role") == "user"), {"content": said})
+    first = next((one for one in as_dicts(said) if one.get("role") == "user"), {"content": said})
     content = first.get("content")
     # Cache markers move from request to request: only the words count.
-    words = content if isinstance(content, str) else [word(part.get("text")) for part in objects(content)]
+    words = content if isinstance(content, str) else [as_str(part.get("text")) for part in as_dicts(content)]
     return f"{TALK}{digest(repr((host, words)).encode('utf-8', 'surrogatepass'))[:24]}"
 
 

@@ -173,15 +173,17 @@ class CtxtuiApp(App[None]):
     async def _run_binding(self, key: str) -> bool:
         """Run the binding of `key` at once; return whether there was one.
 
-        Textual sends a key to the focused widget by a message, so a key typed ahead goes to the previous focus: `y` to
-        the transcript instead of the question that the key before it opened.
+        False also if the focused widget handles keys itself. Textual sends a key to the focused widget by a message, so
+        a key typed ahead goes to the previous focus: `y` to the transcript instead of the question that the key before
+        it opened.
         """
         screen = self.screen
         path = (screen.focused or screen).ancestors_with_self
         if not self.app_focus or screen.maximized is not None or any(handles_keys(type(node)) for node in path[:-1]):
             return False
-        screen._clear_tooltip()
-        return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
+        self._hover.hide()
+        bound = screen.active_bindings.get(key)
+        return bound is not None and await self.run_action(bound.binding.action, bound.node)
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         """Write only those cells of a frame that changed."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.figures import block_figures, context_size, figures
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import by_category
+from ctxtui.analysis.money.spending import rows_by_category
 from ctxtui.analysis.read import absence
 from ctxtui.analysis.request_counts import count_request
 from ctxtui.analysis.residual import explain_residual
@@ -287,7 +287,7 @@ def test_what_a_client_attaches_again_after_a_compaction_is_no_system_prompt() -
     ledger = thread_costs(book, costs)[0].ledger
     *_, lacking, again = (b - a for a, b in zip(ledger.categories(4), ledger.categories(5), strict=True))
     assert again > 0 and lacking > 0
-    rows = {one.name: one.usd for one in by_category(thread_costs(book, costs), costs)}
+    rows = {one.name: one.usd for one in rows_by_category(thread_costs(book, costs), costs)}
     assert rows["re-attached"] == pytest.approx(ledger.categories(len(made.calls))[-1])
 
 

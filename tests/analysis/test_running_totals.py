@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.figures import block_figure, figures
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.running_totals import RunningTotals
@@ -85,6 +85,6 @@ def test_nothing_is_claimed_before_it_is_counted() -> None:
     session: Session = every_category()
     running = RunningTotals(book_of(session, counted=False), "claude-opus-4-20250514")
     assert running.is_counted(ROOT) and not running.is_counted(5)
-    ledger = CostLedger(book_of(session, counted=False), running, Stays(session.tree))
+    ledger = CostLedger(book_of(session, counted=False), running, BlockLifetimes(session.tree))
     assert ledger.advance(session.thread_calls(), {}, 10) == 0
     assert ledger.block(5, 10, 0) is None

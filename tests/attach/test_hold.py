@@ -20,7 +20,7 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import APPLY, REFUSE, RELEASE, HoldGate
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.kit.http_exchange.pair import TITLE, side_call
+from ctxtui.transcripts.kit.http_exchange.pair import TITLE, classify_side_call
 from tests.attach.raw import RawProvider, raw_provider
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -117,10 +117,10 @@ def test_codex_s_request_for_a_title_is_none_of_its_turns() -> None:
     schema = {"type": "object", "properties": {"title": {"type": "string"}}}
     shaped = {"format": {"type": "json_schema", "strict": True, "schema": schema}}
     asked = {"type": "response.create", "model": "gpt-5.6-sol", "text": shaped, "input": []}
-    assert side_call("/v1/responses", asked) == TITLE
+    assert classify_side_call("/v1/responses", asked) == TITLE
     # An answer that a program wants in a shape of its own is a turn.
     schema["properties"]["body"] = {"type": "string"}  # type: ignore[index]
-    assert side_call("/v1/responses", asked) == ""
+    assert classify_side_call("/v1/responses", asked) == ""
 
 
 async def test_side_calls_pass_and_rules_choose(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.editing.exporting import command
+from ctxtui.services.editing.exporting import curl_command
 from tests.cli.conftest import Run
 
 BODY = json.dumps(
@@ -32,7 +32,7 @@ def test_a_shell_sends_the_body_byte_for_byte(tmp_path: Path, form: str, key: st
     curl = tmp_path / "curl"
     curl.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$OUT/arguments"\ncat > "$OUT/body"\n')
     curl.chmod(curl.stat().st_mode | stat.S_IXUSR)
-    script = command(form, BODY.encode(), model="m-1 $(x)")
+    script = curl_command(form, BODY.encode(), model="m-1 $(x)")
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "OUT": str(tmp_path), "ANTHROPIC_API_KEY": "k1", "OPENAI_API_KEY": "k2"}
     env["GEMINI_API_KEY"] = "k3"
     subprocess.run(["sh"], input=script, env=env, check=True)

@@ -29,7 +29,7 @@ from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for, cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import next_in
+from ctxtui.services.editing.next_request import next_call_in
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
 
@@ -110,7 +110,9 @@ class Curating:
             told |= {"result": number, "kind": kind}
         book = book_for(session, counter, self.settings)
         replay = Replay(book, cache_rules_by_call(book))
-        now = next_in(replay, book, counter, self.settings, MAIN, overlay.applied, time.time(), head=head, model=model)
+        now = next_call_in(
+            replay, book, counter, self.settings, MAIN, overlay.applied, time.time(), head=head, model=model
+        )
         if now is not None:
             told |= {"read": now.coming.read, "input": now.coming.input}
         return told

@@ -16,7 +16,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_context import OWN
-from ctxtui.services.editing.exporting import exported, own_form
+from ctxtui.services.editing.exporting import export_session, own_form
 from ctxtui.services.library.report import reported
 from ctxtui.services.library.scrubbing import scrubbed
 from ctxtui.services.library.sharing import shared
@@ -37,9 +37,9 @@ def outputs(session: Session, level: Level, name: str = "x") -> dict[str, str]:
     """What the commands would write at `level` of `session`, which was read from the file `name`."""
     copy = scrubbed(session, "copy", Masker(mask_rules(), level))
     thread = next(iter(copy.order), "main")
-    made = {"copy": exported(copy, OWN, choose_call(copy, thread, 0)).data.decode()}
+    made = {"copy": export_session(copy, OWN, choose_call(copy, thread, 0)).data.decode()}
     chosen = choose_call(copy, thread, 0)
-    made["export"] = exported(copy, own_form(chosen), chosen).data.decode()
+    made["export"] = export_session(copy, own_form(chosen), chosen).data.decode()
     told = make_account(session, COUNTER, Settings())
     masker = Masker(mask_rules(), level)
     made["page"] = share_page(shared(told.book, choose_call(session, thread, 0), masker, name, name))

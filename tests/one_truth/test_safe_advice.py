@@ -24,7 +24,7 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.advice import Searched, searched
+from ctxtui.services.editing.advice import SearchResult, search_remedies
 from ctxtui.services.library.findings import findings_of
 from ctxtui.services.recordings.open import load
 from ctxtui.views.lists.findings import lines
@@ -78,11 +78,11 @@ def lost(after: Applied) -> dict[str, tuple[int, int]]:
     return {word: (position, first[word]) for word, position in gone.items() if first.get(word, -1) > position}
 
 
-def offers(session: Session) -> tuple[Searched, Findings]:
+def offers(session: Session) -> tuple[SearchResult, Findings]:
     counter, settings = Counter(), Settings()
     made, chosen = make_account(session, counter, settings), choose_call(session)
     return (
-        searched(made.book, counter, chosen, made.table, settings.usable_share),
+        search_remedies(made.book, counter, chosen, made.table, settings.usable_share),
         findings_of(made, counter, chosen, settings),
     )
 

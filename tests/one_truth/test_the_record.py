@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.lab.recorded import simulated_calls
+from ctxtui.analysis.lab.recorded_steps import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session

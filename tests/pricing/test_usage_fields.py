@@ -99,9 +99,9 @@ def answered(of: str, report: dict[str, Any], around: dict[str, Any]) -> Respons
         case "google":
             return google.decode_response({"candidates": [{"finishReason": "STOP"}], "usageMetadata": report, **around})
         case "bedrock converse":
-            return bedrock.answer({"output": {"message": {"content": []}}, "usage": report, **around})
+            return bedrock.decode_answer({"output": {"message": {"content": []}}, "usage": report, **around})
         case "cohere":
-            return cohere.answer({"message": {"content": []}, "usage": report, **around})
+            return cohere.decode_answer({"message": {"content": []}, "usage": report, **around})
     return openai_chat.decode_response({"choices": [], "usage": report, **around})
 
 

@@ -22,7 +22,7 @@ MOST = 1 << 16
 def _smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_answers, "MAX_BODY", MOST)
     whole = unpacking.make_unpacker
-    monkeypatch.setattr(bounded_answers, "unpacker", lambda encoding: whole(encoding, MOST))
+    monkeypatch.setattr(bounded_answers, "make_unpacker", lambda encoding: whole(encoding, MOST))
 
 
 @DIALECTS

@@ -47,7 +47,7 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         await asked_for_leave(screen, pilot)
         there = shown(screen)
         assert "write_file .git/hooks/post-checkout" in there and "new, 61 lines" in there
-        assert ".git is read by other programs: asked for each time" in there
+        assert ".git is read by other programs: ctxtui asks each time" in there
         assert "the model wrote docs/plan-for" in there and ".git/hooks/post-checkout" in there
         assert "1  #!/bin/sh" in there and "y once  n no  N never" in there
         assert "always" not in there, "permission for the session is not to be had"
@@ -109,7 +109,7 @@ async def test_a_draft_waits_aside_while_the_tool_is_answered_by_the_keys_that_a
         def foot() -> str:
             return "\n".join(shown(screen).splitlines()[-2:])
 
-        assert "i say something" not in foot() and "say something" in foot(), "the cursor is there already"
+        assert "i type a message" not in foot() and "type a message" in foot(), "the cursor is there already"
         await say(screen, pilot, "write", wait=False)
         await pilot.press(*"half an idea")
         await until(pilot, lambda: "write_file needs your permission: esc answers" in foot())
@@ -131,7 +131,7 @@ async def test_a_draft_waits_aside_while_the_tool_is_answered_by_the_keys_that_a
         assert not (tmp_path / "work" / "2.txt").exists() and screen.prompt.text == "half an idea yan"
         assert "esc look round" in foot() and foot().count("esc ") == 1, "one name for one key"
         await pilot.press("escape")
-        await until(pilot, lambda: "i say something" in foot() and "i talk" in foot())
+        await until(pilot, lambda: "i type a message" in foot() and "i talk" in foot())
 
 
 @pytest.mark.parametrize("key", ["y", pytest.param("N", marks=pytest.mark.slow)])

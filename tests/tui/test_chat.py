@@ -196,7 +196,7 @@ async def test_hold_and_release(tmp_path: Path) -> None:
         await say(screen, pilot, "hi", wait=False)
         await until(pilot, lambda: "‖ held" in shown(screen))
         assert not server.bodies and "held before sending: you asked for it" in shown(screen)
-        assert "⏎ send as it is  x take it back" in shown(screen) and "esc edit it first" in shown(screen)
+        assert "⏎ send as is  x cancel it" in shown(screen) and "esc edit it first" in shown(screen)
         await until(pilot, lambda: screen.prompt.is_ready)
         await pilot.press("escape")
         await until(pilot, lambda: "edit it in the panes" in shown(screen) and not screen.line.is_asking)
@@ -273,7 +273,7 @@ async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) 
         await until(pilot, lambda: screen.state.is_running and bool(server.bodies))
         screen.prompt.set_text("half a thou")
         await pilot.press("ctrl+q")
-        assert "end it and leave?" in shown(screen)
+        assert "End it and leave?" in shown(screen)
         await pilot.press("n")
         assert screen.state.is_running and screen.prompt.text == "half a thou"
         await pilot.press("ctrl+q", "y")
@@ -281,9 +281,9 @@ async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) 
     app_id = screen.state.host.session.about.id
     host = screen.state.host
     assert host.writer is not None and not host.writer.pending
-    from ctxtui.store.sessions.in_flight import in_flight
+    from ctxtui.store.sessions.in_flight import pending_events
 
-    kept = {event.kind: event.data for event in in_flight(tmp_path / "home" / "ctxtui.db", app_id)}
+    kept = {event.kind: event.data for event in pending_events(tmp_path / "home" / "ctxtui.db", app_id)}
     assert kept["draft"] == "half a thou"
 
 
@@ -294,7 +294,7 @@ async def test_what_cannot_be_recorded_is_an_alarm_and_the_chat_goes_on(tmp_path
         await say(screen, pilot, "hi")
         await until(pilot, lambda: "all the same" in shown(screen))
         app = pilot.app
-    assert isinstance(app, CtxtuiApp) and "not on record" in app.farewell
+    assert isinstance(app, CtxtuiApp) and "not recorded" in app.farewell
 
 
 @pytest.mark.parametrize("size", few([(120, 40), (80, 24), (60, 12)]), ids=["wide", "usual", "small"])
@@ -360,7 +360,7 @@ async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(t
         await until(pilot, lambda: isinstance(screen.app.screen, PaletteScreen))
         rows = {each.name: each.help() for each in screen.app.screen.pane.all_commands}
         assert next(iter(rows)) == MODEL, "the present one comes first"
-        assert "from the price list" not in rows["mystery-1"] and "not known" in rows["mystery-1"]
+        assert "from the price list" not in rows["mystery-1"] and "window unknown" in rows["mystery-1"]
         other = rows["claude-haiku-4-5"]
         assert "200.0k window" in other and "$1.00 in, $5.00 out" in other and "from the price list" in other
         await pilot.press(*"haiku-4-5", "enter")

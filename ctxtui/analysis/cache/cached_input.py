@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss_cause import CHANGED_REQUEST, NO_CAUSE, MissCause, cause_in_record
-from ctxtui.analysis.money.resent import Resent, Sending
+from ctxtui.analysis.money.resent import Resent, ResentTracker
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.cache.rules import CacheRules
 from ctxtui.core.call import Call
@@ -98,7 +98,7 @@ class CachedInputs:
         self._book = book
         self._rules = rules
         self._running = running
-        self._sendings: dict[str, Sending] = {}
+        self._sendings: dict[str, ResentTracker] = {}
         self._last: dict[str, Call] = {}
         self._reported: dict[str, Call] = {}
         self._life: dict[str, float] = {}
@@ -108,7 +108,7 @@ class CachedInputs:
         """Add the next call of the session and return its cached input."""
         sending = self._sendings.get(call.thread)
         if sending is None:
-            sending = self._sendings[call.thread] = Sending(self._book, self._running)
+            sending = self._sendings[call.thread] = ResentTracker(self._book, self._running)
         resent, last, before = sending.enter(call), self._last.get(call.thread), self._reported.get(call.thread)
         found = CachedInput(resent=resent)
         if last is not None:

@@ -12,16 +12,16 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.call import Call, answer_path
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import Tree
 from ctxtui.curation.price.dependence import literals_of
 
-LEAST: Final = 200
+MIN_TOKENS: Final = 200
 """Minimum tokens of a result to be considered."""
-AGE: Final = 3
+MIN_CALLS: Final = 3
 """Minimum number of calls that could have quoted a result before it counts as dead."""
 _RESULTS: Final = frozenset({INDEX["tool_result"], INDEX["image"], INDEX["document"]})
 _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool_call"], INDEX["summary"]})
@@ -61,20 +61,22 @@ class DeadWeight(Struct, frozen=True):
         return sum(one.carry for one in self.dead)
 
 
-def dead_weight(tree: Tree, calls: Sequence[Call], stays: Stays, own: Callable[[int], int]) -> DeadWeight:
+def find_dead_results(
+    tree: Tree, calls: Sequence[Call], stays: BlockLifetimes, own: Callable[[int], int]
+) -> DeadWeight:
     """Find the dead results of a thread's `calls`, which `stays` has processed; `own` gives a node's tokens."""
-    found = _quoted(tree, calls, stays)
+    quotes = _find_quotes(tree, calls, stays)
     dead, judged, unjudged, carried = [], 0, 0, 0
     for node in stays.every():
         tokens = own(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
-        if tokens < LEAST:
+        if tokens < MIN_TOKENS:
             continue
         entered, stayed = stays.first(node) or 0, stays.count(node, len(calls))
-        if not found.holds.get(node) or len(calls) - entered < AGE:
+        if not quotes.holds.get(node) or len(calls) - entered < MIN_CALLS:
             unjudged += 1
             continue
         judged, carried = judged + 1, carried + tokens * stayed
-        if node not in found.quoted:
+        if node not in quotes.quoted:
             dead.append(DeadResult(node, tokens, entered + 1, stayed))
     return DeadWeight(tuple(sorted(dead, key=lambda one: -one.carry)), judged, unjudged, carried)
 
@@ -125,12 +127,12 @@ class _Quotes:
         return found
 
 
-def _quoted(tree: Tree, calls: Sequence[Call], stays: Stays) -> _Quotes:
+def _find_quotes(tree: Tree, calls: Sequence[Call], stays: BlockLifetimes) -> _Quotes:
     entering: dict[int, list[int]] = {}
     for node in stays.every():
         entering.setdefault(stays.first(node) or 0, []).append(node)
-    found = _Quotes(tree)
+    quotes = _Quotes(tree)
     for index, call in enumerate(calls):
-        found.enter(entering.get(index, ()))
-        found.enter(answer_path(tree, call))
-    return found
+        quotes.enter(entering.get(index, ()))
+        quotes.enter(answer_path(tree, call))
+    return quotes

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.tool_definitions import Defined, called, definitions, referred
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.tool_definitions import ToolDefinition, called_tool, read_definitions, referenced_tools
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
@@ -53,7 +53,7 @@ class _Definition(NamedTuple):
     deferred: bool
 
 
-class Homes:
+class ServerLookup:
     """Finds the server of a tool whose call does not name one, from the `defined` (server, name) pairs."""
 
     def __init__(self, defined: Iterable[tuple[str, str]]) -> None:
@@ -89,16 +89,16 @@ class ToolUse:
         for node in tree.path(head, self._head):
             block, category = tree[node].block, tree[node].category
             if category == _CALL:
-                self._calls[called(block)] += 1
+                self._calls[called_tool(block)] += 1
             elif category == _TOOLS:
-                for one in definitions(block):
+                for one in read_definitions(block):
                     self._define(node, one)
             elif category == _RESULT:
-                self._found.update(referred(block))
+                self._found.update(referenced_tools(block))
         self._head = head
 
-    def _define(self, node: int, one: Defined) -> None:
-        self._defined[one.server, one.name] = _Definition(node, one.share, one.deferred)
+    def _define(self, node: int, definition: ToolDefinition) -> None:
+        self._defined[definition.server, definition.name] = _Definition(node, definition.share, definition.deferred)
 
     def servers(
         self, own: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None
@@ -114,15 +114,15 @@ class ToolUse:
         by_server: dict[str, list[ToolFigures]] = {}
         for server, name in names:
             by_server.setdefault(server, []).append(self._tool(server, name, calls[server, name], own))
-        found = [_server(name, tools) for name, tools in by_server.items()]
-        return sorted(found, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
+        servers = [_server(name, tools) for name, tools in by_server.items()]
+        return sorted(servers, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
 
     def _resolved(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
-        homes = Homes(self._defined)
-        found: Counter[tuple[str, str]] = Counter()
+        homes = ServerLookup(self._defined)
+        resolved: Counter[tuple[str, str]] = Counter()
         for (server, name), count in calls.items():
-            found[homes.server(server, name), name] += count
-        return found
+            resolved[homes.server(server, name), name] += count
+        return resolved
 
     def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> ToolFigures:
         defined = self._defined.get((server, name))
@@ -132,10 +132,10 @@ class ToolUse:
         return ToolFigures(server, name, round(own(defined.node) * defined.share) if own else None, state, calls)
 
     def _is_found(self, server: str, name: str) -> bool:
-        return not self._found.isdisjoint(spellings(server, name))
+        return not self._found.isdisjoint(tool_spellings(server, name))
 
 
-def tool_calls(stays: Stays, tree: Tree) -> Iterator[tuple[int, int]]:
+def tool_calls(stays: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
     """Yield every tool call of a thread once, even if it was removed later.
 
     Each with its node and the number (from 0) of the call that made it, or probably made it if the answer is not
@@ -151,25 +151,25 @@ def tool_calls(stays: Stays, tree: Tree) -> Iterator[tuple[int, int]]:
             yield node, made
 
 
-def used(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
+def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
     """Count the calls of each tool, by (server, name), in these `calls` of a thread including their answers."""
-    stays = Stays(tree)
+    stays = BlockLifetimes(tree)
     stays.advance(calls)
-    return Counter(called(tree[node].block) for node, _ in tool_calls(stays, tree))
+    return Counter(called_tool(tree[node].block) for node, _ in tool_calls(stays, tree))
 
 
 def _server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:
     ordered = sorted(tools, key=lambda tool: (-(tool.tokens or 0), -tool.calls, tool.name))
-    known = [tool.tokens for tool in ordered if tool.tokens is not None]
-    return ToolServer(name, tuple(ordered), sum(known) if known else None, sum(tool.calls for tool in ordered))
+    sizes = [tool.tokens for tool in ordered if tool.tokens is not None]
+    return ToolServer(name, tuple(ordered), sum(sizes) if sizes else None, sum(tool.calls for tool in ordered))
 
 
-def spellings(server: str, name: str) -> tuple[str, ...]:
+def tool_spellings(server: str, name: str) -> tuple[str, ...]:
     """Names that a search's result may use for the tool `name` of `server`."""
     return name, f"{server}.{name}", f"mcp__{server}__{name}", f"{server}__{name}"
 
 
-def totals(servers: Sequence[ToolServer]) -> tuple[int, int]:
+def count_definitions(servers: Sequence[ToolServer]) -> tuple[int, int]:
     """Number of recorded definitions, and of those never called."""
     recorded = sum(tool.state != UNKNOWN for server in servers for tool in server.tools)
     return recorded, sum(server.unused for server in servers)

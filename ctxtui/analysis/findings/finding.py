@@ -10,9 +10,10 @@ from msgspec.structs import asdict
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
+from ctxtui.analysis.content.guard import Guard
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.edited_calls import freed_by
+from ctxtui.analysis.money.edited_calls import freed_tokens
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
@@ -23,19 +24,26 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
+class Place(NamedTuple):
+    """Where something was found: `what` it is, the `call` that first sent it and its `block` in the context (both from
+    1), and what it came from (`origin`: a tool and its argument, or who wrote it)."""
+
+    what: str
+    call: int
+    block: int
+    origin: str
+
+
 class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """A problem found in a thread, and its cure.
 
     `says` is the sentence and `cure` the remedy, with ``{tokens}``, ``{usd}``, ``{so_far}`` (``, $1.20 so far``),
-    ``{calls}``, ``{count}``, ``{names}`` as placeholders: `tokens` are in every call now, `so_far` USD were paid
-    for it in
-    `calls` calls (None: unknown), `count` of what `names` name. `edits` cure it from here on; if there are none,
-    `ahead` is
-    the saving of each later call (USD; None: unknown) once `setting` is followed. `policy` with `given` makes the
-    same
-    edits on the command line. `cache` is the strategy whose markers cure it, as named in the lab; without either,
-    `by_hand`
-    says why nothing can be staged.
+    ``{calls}``, ``{count}``, ``{names}`` as placeholders: `tokens` are in every call now, `so_far` USD were paid for
+    it in `calls` calls (None: unknown), `count` of what `names` name. `edits` cure it from here on; if there are none,
+    `ahead` is the saving of each later call (USD; None: unknown) once `setting` is followed. `policy` with `given`
+    makes the same edits on the command line. `cache` is the strategy whose markers cure it, as named in the lab;
+    without either, `by_hand` says why nothing can be staged. A `warning` is listed whatever its cure costs. `places`
+    are where it was found, in the order of the context.
     """
 
     kind: str
@@ -53,16 +61,17 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     setting: str = ""
     cache: str = ""
     by_hand: str = ""
+    warning: bool = False
+    places: tuple[Place, ...] = ()
 
 
 class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context after its answer.
 
-    `situation` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost
-    of their
-    blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
-    name;
-    `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix.
+    `situation` is that context under the active edits, `calls` are those of the thread so far, `costs` the cost of
+    their blocks, `missed` their misses, `markers` their cost under other cache markers. `policies` are all policies by
+    name; `priced` says whether money is known at all, `minimum` gives a model's shortest cacheable prefix, `guard`
+    finds risks in a block.
     """
 
     book: Book
@@ -71,21 +80,22 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     costs: ThreadCosts
     missed: Sequence[CacheMiss] = ()
     rates: RatesOf
-    markers: UnderMarkers = NOT_TRIED
+    markers: MarkerRuns = NO_MARKER_RUNS
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
+    guard: Guard
 
     def proposed(self, policy: str, settings: Settings | None = None) -> list[Edit]:
         """Edits that a policy proposes here without losing text that is quoted later; empty without such a policy.
 
         Raises `NothingToStage`.
         """
-        found = self.policies.get(policy)
-        if found is None:
+        found_policy = self.policies.get(policy)
+        if found_policy is None:
             return []
         try:
-            return self.unquoted(run_all((Step(found, settings or {}),), self.situation))
+            return self.unquoted(run_all((Step(found_policy, settings or {}),), self.situation))
         except CtxtuiError as error:
             # A third-party policy of that name may fail.
             raise NothingToStage(error.message) from error
@@ -109,6 +119,11 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
             return 0.0
         return usage.fresh * by.fresh + usage.cache_read * by.read + by.write_cost(usage)
 
+    def first_call(self, position: int) -> int:
+        """The number (from 1) of the call that first sent the block at `position`."""
+        first = self.costs.stays.first(self.situation.context.nodes[position])
+        return (len(self.calls) if first is None else first) + 1
+
     def position(self, node: int) -> int | None:
         """Current position of the block that first was `node`; None if it is not in the context unchanged."""
         there = self.costs.stays.standing(node, len(self.calls) - 1)
@@ -117,7 +132,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return depth if 0 <= depth < len(nodes) and nodes[depth] == there else None
 
 
-class Silent(NamedTuple):
+class NoFinding(NamedTuple):
     """A `kind` that proposes nothing, with the reason; "" if it was not found."""
 
     kind: str
@@ -140,7 +155,7 @@ class FindingKind(Protocol):
         """Yield the findings of the kind. Raises `NothingToStage`."""
 
 
-class Weight(Struct, frozen=True):
+class EditEffect(Struct, frozen=True):
     """Effect of edits: `tokens` freed in every call, number of `calls` that held any of them, and number of blocks."""
 
     tokens: int
@@ -148,39 +163,39 @@ class Weight(Struct, frozen=True):
     count: int
 
 
-def weighed(given: FindingInputs, edits: Sequence[Edit], least: int = 1) -> Weight | None:
+def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int = 1) -> EditEffect | None:
     """Effect of `edits`; None without edits.
 
-    Raises `NothingToStage` if they cannot be applied, or free fewer than `least` tokens.
+    Raises `NothingToStage` if they cannot be applied, or free fewer than `min_tokens` tokens.
     """
     if not edits:
         return None
-    here, stays = given.situation, given.costs.stays
+    here, stays = inputs.situation, inputs.costs.stays
     after = here.under(edits).applied
     if after.refused:
         raise NothingToStage(f"the provider would refuse it: {after.refused}")
-    freed = freed_by(here, after)
+    freed = freed_tokens(here, after)
     tokens = sum(freed.values())
-    if tokens < least:
+    if tokens < min_tokens:
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
     smaller = [here.context.nodes[at] for at, less in freed.items() if less > 0]
-    return Weight(tokens, max(stays.count(node, len(given.calls)) for node in smaller), len(smaller))
+    return EditEffect(tokens, max(stays.count(node, len(inputs.calls)) for node in smaller), len(smaller))
 
 
-def cured_by_markers(given: FindingInputs, cache: str, **more: Any) -> Iterator[Finding]:
+def finding_from_markers(inputs: FindingInputs, cache: str, **more: Any) -> Iterator[Finding]:
     """Yield the finding cured by the markers of `cache`, with their saving from the lab; none if it is unknown.
 
     `more` are its other members. Raises `NothingToStage` if they save nothing.
     """
-    under, saved = given.markers.of(cache, given.calls), given.saved_by_markers(cache)
+    under, saved = inputs.markers.of(cache, inputs.calls), inputs.saved_by_markers(cache)
     if under is not None and saved is not None:
         if saved <= 0:
             raise NothingToStage("it would cost more than it saves")
         yield Finding(cache=cache, so_far=saved, calls=under.calls, ahead=saved / under.calls, **more)
 
 
-def cured_by(
-    edits: Sequence[Edit], about: Weight, *, kind: str, says: str, cure: str, policy: str = "", **more: Any
+def finding_from_edits(
+    edits: Sequence[Edit], effect: EditEffect, *, kind: str, says: str, cure: str, policy: str = "", **more: Any
 ) -> Finding:
-    """Finding that `edits` cure, with their effect `about`; `more` are other members."""
-    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(about), **more})
+    """Finding that `edits` cure, with their `effect`; `more` are other members."""
+    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(effect), **more})

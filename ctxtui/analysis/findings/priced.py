@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.findings.finding import Finding, Silent
+from ctxtui.analysis.findings.finding import Finding, NoFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
@@ -17,7 +17,7 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import best_moment, savings_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
-LEAST: Final = 0.01
+MIN_SAVING_SHARE: Final = 0.01
 """Minimum saving of a finding, as a share of the best one's."""
 
 
@@ -97,22 +97,34 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
     return StagedBlocks(len(blocks), longer, after.repair_count - here.applied.repair_count)
 
 
-def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
-    """Sort findings by risk, then saving (tokens if no price is known); also returns those that save too little."""
-    least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
-    kept, silent = [], []
-    for one in every:
-        saves = one.saves
-        if saves is None and one.freed <= 0:
-            why = "it frees nothing" if one.finding.edits else "what its cure saves is not known"
-            silent.append(Silent(one.finding.kind, why))
+def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
+    """Sort findings: warnings, then by risk, then saving (tokens if no price is known); also returns those that save
+    too little."""
+    least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
+    ranked, silent = [], []
+    for finding in every:
+        saves = finding.saves
+        if finding.finding.warning:
+            ranked.append(finding)
+        elif saves is None and finding.freed <= 0:
+            why = "it frees nothing" if finding.finding.edits else "what its cure saves is not known"
+            silent.append(NoFinding(finding.finding.kind, why))
         elif saves is not None and saves <= 0:
-            silent.append(Silent(one.finding.kind, "it would cost more than it saves"))
+            silent.append(NoFinding(finding.finding.kind, "it would cost more than it saves"))
         elif saves is not None and saves < least:
-            silent.append(Silent(one.finding.kind, "too small to matter"))
+            silent.append(NoFinding(finding.finding.kind, "too small to matter"))
         else:
-            kept.append(one)
-    return sorted(kept, key=lambda one: (one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind)), silent
+            ranked.append(finding)
+    return sorted(
+        ranked,
+        key=lambda finding: (
+            not finding.finding.warning,
+            finding.risk or 0,
+            -(finding.saves or 0.0),
+            -finding.freed,
+            finding.finding.kind,
+        ),
+    ), silent
 
 
 class Findings(Struct, frozen=True, kw_only=True):
@@ -134,11 +146,13 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits of the context without repeats, the largest savings first.
+        """All edits that save, without repeats, the largest savings first.
 
-        Breakpoints are staged separately: their saving is in no price tag of one request.
+        Breakpoints are staged separately (their saving is in no price tag of one request), and so are redactions.
         """
-        return tuple({edit.id: edit for one in self.found for edit in one.finding.edits}.values())
+        return tuple(
+            {edit.id: edit for one in self.found if not one.finding.warning for edit in one.finding.edits}.values()
+        )
 
     @property
     def saves(self) -> float | None:

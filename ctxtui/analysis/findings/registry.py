@@ -16,12 +16,16 @@ from ctxtui.analysis.findings import (
     late_compaction,
     long_schemas,
     old_results,
+    repeated_calls,
+    risks,
     stale_images,
     unused_tools,
 )
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NothingToStage, Silent
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NoFinding, NothingToStage
 
 KINDS: Final[tuple[FindingKind, ...]] = (
+    *risks.KINDS,
+    repeated_calls,
     unused_tools,
     long_schemas,
     duplicated_reads,
@@ -38,16 +42,16 @@ KINDS: Final[tuple[FindingKind, ...]] = (
 """Every kind, in the order of the search."""
 
 
-def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
+def find_all(inputs: FindingInputs) -> Iterator[Finding | NoFinding]:
     """Yield all findings, and for each kind without one the reason."""
     for kind in KINDS:
         found = False
         try:
-            for one in kind.find(given):
+            for finding in kind.find(inputs):
                 found = True
-                yield one
+                yield finding
         except NothingToStage as why:
-            yield Silent(kind.KIND, str(why))
+            yield NoFinding(kind.KIND, str(why))
         else:
             if not found:
-                yield Silent(kind.KIND)
+                yield NoFinding(kind.KIND)

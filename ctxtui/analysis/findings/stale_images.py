@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, cured_by, weighed
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 
 KIND = "stale images"
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
+def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report images of all messages but the newest that has any."""
-    edits = given.proposed("strip_images")
-    about = weighed(given, edits)
-    if about is not None:
-        one = about.count == 1
-        yield cured_by(
+    edits = inputs.proposed("strip_images")
+    effect = measure_edits(inputs, edits)
+    if effect is not None:
+        one = effect.count == 1
+        yield finding_from_edits(
             edits,
-            about,
+            effect,
             kind=KIND,
             says=f"{{count}} image{'' if one else 's'} of earlier messages {'is' if one else 'are'} still sent: "
             "{tokens} in every call{so_far}",

@@ -63,7 +63,7 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
         return self.what.saves if self.what.saves is not None else float(self.freed)
 
 
-def suggestions(
+def list_suggestions(
     context: Context, findings: Iterable[PricedFinding], advice: Iterable[Advice], staged: int = 0
 ) -> list[Suggestion]:
     """List suggestions, the safe ones first, then by saving.
@@ -71,11 +71,11 @@ def suggestions(
     Left out are single policies that a finding already proposes, and advice that frees nothing beyond the
     `staged` tokens.
     """
-    found = [*findings]
-    known = {(one.finding.policy,) for one in found}
-    more = (one for one in advice if one.names not in known and one.tag.freed > staged)
+    priced = [*findings]
+    policies = {(one.finding.policy,) for one in priced}
+    more = (one for one in advice if one.names not in policies and one.tag.freed > staged)
     every = [
-        *(Suggestion(what=one, is_safe=not one.loses_text) for one in found),
+        *(Suggestion(what=one, is_safe=not one.loses_text) for one in priced),
         *(
             Suggestion(
                 what=one, is_safe=one.risk <= Risk.OUTSIDE or drops_only_tools(context, one.edits), staged=staged
@@ -86,7 +86,7 @@ def suggestions(
     return sorted(every, key=lambda one: (not one.is_safe, -one.worth))
 
 
-def separate(every: Iterable[Sequence[Edit]]) -> list[Edit]:
+def combine_edits(every: Iterable[Sequence[Edit]]) -> list[Edit]:
     """Combine the edits of `every`; for each block only the first ones that change it."""
     chosen: list[Edit] = []
     taken: set[Target] = set()

@@ -16,7 +16,7 @@ BY_HAND: Final = "by hand"
 _DATE: Final = re.compile(r"_20\d{6}\Z")
 
 
-def compressors_of(session: Session) -> tuple[str, ...]:
+def find_compressors(session: Session) -> tuple[str, ...]:
     """Names of everything that compacted or cleared contexts of `session`, sorted.
 
     The client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the provider's
@@ -52,22 +52,22 @@ def _by_provider(call: Call) -> Iterator[str]:
             yield _DATE.sub("", kind)
 
 
-def policies_of(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[str, ...]:
+def find_policies(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[str, ...]:
     """Names of the policies whose edits calls of `session` were sent under, sorted; `BY_HAND` for the user's own.
 
     `logs` are the edits of each thread in the database; a call that went through ctxtui records its own.
     """
-    found: set[str] = set()
-    known: dict[tuple[str, int], set[str]] = {}
+    policies: set[str] = set()
+    authors: dict[tuple[str, int], set[str]] = {}
     for call in list(session.calls.values()):
-        told = call.extra.get(EDITS)
-        if isinstance(told, dict):
-            by = told.get("by")
-            found.update(one for one in by if isinstance(one, str)) if isinstance(by, list) else None
+        recorded = call.extra.get(EDITS)
+        if isinstance(recorded, dict):
+            by = recorded.get("by")
+            policies.update(one for one in by if isinstance(one, str)) if isinstance(by, list) else None
         elif call.sent_head != call.raw_head and (log := logs.get(call.thread)):
             entries = [entry for entry in log if call.started is None or entry.at <= call.started]
             key = call.thread, len(entries)
-            if key not in known:
-                known[key] = {edit.author for edit in edits_in_force(entries).applied}
-            found |= known[key]
-    return tuple(sorted(BY_HAND if name == USER else name for name in found - {REPAIR}))
+            if key not in authors:
+                authors[key] = {edit.author for edit in edits_in_force(entries).applied}
+            policies |= authors[key]
+    return tuple(sorted(BY_HAND if name == USER else name for name in policies - {REPAIR}))

@@ -1,4 +1,4 @@
-"""What all variants of a thread share at one call: the recorded context, what its blocks come to, who quotes whom."""
+"""Data that all variants of a thread share at one call: the recorded context, its token counts, its quotes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SharedContext:
         self.context: Context | None = None
         self.literals: Literals | None = None
         self.made = False
-        """Whether its request is not on record: what would leave is built anew."""
+        """Whether its request is not recorded, so that it would be built anew."""
         self._unsigned: list[int] = []
         self._signed_upto = 0
         self._unwritten: tuple[int, frozenset[int]] = (-1, frozenset())
@@ -27,12 +27,12 @@ class SharedContext:
         self._earlier: tuple[Context | None, Literals | None] = (None, None)
 
     def literals_of(self, context: Context) -> Literals:
-        """The literals of `context`: the one of this call, or the one that stood before it."""
+        """Literals of `context`: this call's, or the previous one."""
         known = self.literals if context is self.context else self._earlier[1] if context is self._earlier[0] else None
         return known if known is not None else Literals(context)
 
     def go(self, call: Call) -> Context:
-        """The context of `call`: the one before, grown, where it goes on from it."""
+        """Move to the context of `call`: the previous one, grown, if it extends it."""
         made = call.skeleton is None
         before = self.context
         if before is not None and made == self.made and (made or before.dialect == _dialect(call)):
@@ -48,9 +48,7 @@ class SharedContext:
 
     @property
     def unwritten(self) -> frozenset[int]:
-        """The positions of what a request that is built from a transcript leaves out
-        (`request_counts.omitted_positions`).
-        """
+        """Positions that a request built from a transcript leaves out (`request_counts.omitted_positions`)."""
         context = self.context
         if context is None or not self.made:
             return frozenset()
@@ -63,12 +61,12 @@ class SharedContext:
                     self._unsigned.append(position)
             self._signed_upto = len(context)
         found = frozenset((*self._unsigned, *context.unanswered))
-        # The same object where nothing changed: who holds it against the one of the call before sees that at once.
+        # Return the same object if nothing changed, so that callers can compare by identity.
         self._unwritten = len(context), self._unwritten[1] if found == self._unwritten[1] else found
         return self._unwritten[1]
 
     def sizes(self, model: str) -> BlockSizes:
-        """The tokens of its blocks as `model` counts them."""
+        """Tokens of its blocks as `model` counts them."""
         assert self.context is not None
         found = self._sizes.get(model)
         if found is None:

@@ -1,4 +1,4 @@
-"""The figures of labelled segments: a block's segments sum to the block, those of a category to the category."""
+"""Figures of labelled segments: a block's segments sum to the block, those of a category to the category."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure
-from ctxtui.analysis.labels.segments import featured
+from ctxtui.analysis.labels.segments import segment_features
 from ctxtui.core.category import CATEGORIES
 from ctxtui.tokens.features import plus
 from ctxtui.tokens.weights import weigh
 
 
 class SegmentFigure(Struct, frozen=True):
-    """Characters `start` up to `end` of a block's text with their tokens. `label` is "" where no rule found anything,
-    `begins` 1 on the first segment of what a rule found."""
+    """Characters `start` up to `end` of a block's text with their tokens.
+
+    `label` is "" if no rule matched, `begins` is 1 on the first segment of a match.
+    """
 
     start: int
     end: int
@@ -27,7 +29,7 @@ class SegmentFigure(Struct, frozen=True):
 
 
 class LabelFigure(Struct, frozen=True):
-    """What one label comes to: how often it was found, and the tokens that no inner label has."""
+    """Totals of one label: number of matches, and tokens without those of inner labels."""
 
     label: str
     category: str
@@ -36,8 +38,10 @@ class LabelFigure(Struct, frozen=True):
 
 
 def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
-    """The segments of the block of `node` as `model` counts them, in order; none where no rule splits it. Raises
-    `IndexError` while one that is split is not counted."""
+    """Segments of the block of `node` as `model` counts them, in order; empty if no rule splits it.
+
+    Raises `IndexError` while a split block is not counted.
+    """
     here, ways, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
     split = book.segments(model, node)
     if not split:
@@ -46,7 +50,7 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
     sums = {category: before[category] for category in ways.categories(node)}
     out: list[SegmentFigure] = []
     owed = ways.header_features(node)
-    for one, own in zip(split, featured(split, ways.measure(here.block), here.category), strict=True):
+    for one, own in zip(split, segment_features(split, ways.measure(here.block), here.category), strict=True):
         start = sums[one.category]
         sums[one.category] = plus(start, plus(own, owed) if not out else own)
         grown = round(weigh(sums[one.category], weights)) - round(weigh(start, weights))
@@ -55,7 +59,7 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
 
 
 def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
-    """Segments added up by label, in order of first appearance; what has none is left out."""
+    """Add up segments by label, in order of first appearance; unlabelled ones are left out."""
     sums: dict[tuple[str, str], tuple[int, int]] = {}
     for one in segments:
         if one.label:
@@ -65,7 +69,7 @@ def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
 
 
 def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[SegmentFigure]]]:
-    """Neighbouring segments that count in one category, in order. One without characters stays with its neighbours."""
+    """Group neighbouring segments of one category, in order. Empty segments stay with their neighbours."""
     parts: list[tuple[str, list[SegmentFigure]]] = []
     waiting: list[SegmentFigure] = []
     for one in segments:
@@ -81,13 +85,12 @@ def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[Segme
 
 
 def segments_of(book: Book, model: str, blocks: Iterable[BlockFigure]) -> list[SegmentFigure]:
-    """The segments of those of a context's `blocks` that rules split and that are there."""
+    """Segments of those of a context's `blocks` that rules split and that are present."""
     return [part for one in blocks if one.node and not one.gone for part in segment_figures(book, model, one.node)]
 
 
 def session_labels(book: Book) -> list[LabelFigure]:
-    """What the labels of a whole session come to, each block counted once however often it was sent, as the model of
-    most calls counts it."""
+    """Totals of all labels in a session, each block counted once, by the main model's counts."""
     model, seen = book.session.model, set()
     found: list[SegmentFigure] = []
     for node in book.cumulated(model).split_nodes:

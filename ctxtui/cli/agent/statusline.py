@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Final
 
-from ctxtui.analysis.money.status_line import warned
+from ctxtui.analysis.money.status_line import find_warning
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.status_line import build_status, parse_input, price_call
@@ -30,7 +30,7 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     keep(told, settings, status.at)
     usage = status.coming()
     usd, cold = (price_call(one, told, settings) for one in (usage, status.coming(cold=True)))
-    warning = warned(status, cold)
+    warning = find_warning(status, cold)
     if as_json:
         write_json(
             {

@@ -30,9 +30,9 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, written
+from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, Written, write_context
 from ctxtui.services.editing.edited_request import applied_edits
-from ctxtui.services.editing.exporting import command_for, place_of, placed, resume_of
+from ctxtui.services.editing.exporting import command_for, prepare_path, resume_info, session_path
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
@@ -124,7 +124,7 @@ def curate(
     out, output = made(found, loaded, form or "", output, flags["dry_run"])
     if flags["as_json"]:
         told = curation_json(found, out.lost, out.violations, out.data, form or found.form)
-        write_json({**told, "resume": resume_of(form or "", out, output)})
+        write_json({**told, "resume": resume_info(form or "", out, output)})
     elif out.data and not _on_screen(output):
         write_request(out.data, output)
     on_screen = _on_screen(output) and not flags["as_json"]
@@ -189,13 +189,13 @@ def made(found: Curation, loaded: Loaded, form: str, output: Path | None, dry: b
     """What is written (nothing, if `dry`), and where it goes."""
     if dry and (found.applied.refused or form in (OWN, *RESUMED)):
         return Written(b""), None
-    out = written(found, form, loaded.path)
+    out = write_context(found, form, loaded.path)
     if out.name:
         if TARGETS[form].beside:
             note(f"the file's name must be {out.name}")
-        output = placed(output, out, None if dry else loaded.path) if output is not None else None
+        output = prepare_path(output, out, None if dry else loaded.path) if output is not None else None
     if form in RESUMED:
-        note(f"to resume it: {command_for(form, out, place_of(out, output))}")
+        note(f"to resume it: {command_for(form, out, session_path(out, output))}")
     return (replace(out, data=b"") if dry else out), output
 
 

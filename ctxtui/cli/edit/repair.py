@@ -16,7 +16,7 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.editing.edited_context import resumed_by
-from ctxtui.services.editing.repair import Diagnosis, diagnosed, line_of
+from ctxtui.services.editing.repair import Diagnosis, diagnose, recording_line
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text.safe_text import one_line
@@ -51,7 +51,7 @@ def repair(
     """Mend a session that its provider refuses."""
     settings = config_of(context).settings
     loaded = opened(name, settings)
-    found = diagnosed(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
+    found = diagnose(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
     for line in _lines(found, loaded):
         note(line)
     if flags["as_json"]:
@@ -84,7 +84,7 @@ def _where(found: Diagnosis, loaded: Loaded, fault: PlacedViolation) -> str:
     if fault.position < 0:
         return words
     block = found.context.items[fault.position].block
-    line = line_of(loaded.session, found.context, fault.position)
+    line = recording_line(loaded.session, found.context, fault.position)
     return f"{words}, block {fault.position + 1:,} ({block.kind})" + (f", after line {line:,}" if line else "")
 
 
@@ -95,7 +95,7 @@ def _diagnosis_json(found: Diagnosis, loaded: Loaded) -> dict[str, Any]:
             **members(one, "path=violation.path message=violation.message rule=violation.rule"),
             "block": one.position + 1 if known else None,
             "digest": found.context.items[one.position].block.digest if known else None,
-            "after_line": line_of(loaded.session, found.context, one.position) or None if known else None,
+            "after_line": recording_line(loaded.session, found.context, one.position) or None if known else None,
         }
 
     return {

@@ -21,7 +21,7 @@ from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
 from ctxtui.curation.manual_edits import edits_for_key as proposed
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.curate import Curation
-from ctxtui.services.editing.named_blocks import NamedBlock, blocks_of, name_of, position_of
+from ctxtui.services.editing.named_blocks import NamedBlock, block_name, find_block, list_blocks
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text import numbers, safe_text
@@ -109,7 +109,7 @@ class _Desk(Struct, frozen=True):
         wanted: dict[str, Edit] = {}
         for kind, names in asked.items():
             for name in names:
-                made = proposed(found.applied, kind, [position_of(found.context, name)], self.overlay.keep)
+                made = proposed(found.applied, kind, [find_block(found.context, name)], self.overlay.keep_artifact)
                 wanted |= dict.fromkeys([name], self._by(made.edits[0], author)) if made.edits else {}
                 left += [(name, made.why)] if not made.edits else []
         staged = {edit.id: edit for edit in self.overlay.stage_all(wanted.values())}
@@ -120,7 +120,7 @@ class _Desk(Struct, frozen=True):
         held = {one.edit.id: one.why for one in self.curated().applied.held}
         stopped = [edit for edit in staged.values() if edit.id in held]
         if stopped:
-            self.overlay.withdraw(list(staged.values()))
+            self.overlay.remove_staged(list(staged.values()))
             kept = [edit for edit in staged.values() if edit.id not in held]
             self.overlay.stage_all(replace(edit, batch="") for edit in kept)
             said = {edit.targets: name for name, edit in wanted.items()}
@@ -143,7 +143,7 @@ class _Desk(Struct, frozen=True):
 
 def _named(found: Curation) -> list[NamedBlock]:
     tree, names = found.session.tree, Names(found.session.tree)
-    return blocks_of(found, [names.label(tree[node]) for node in found.context.nodes])
+    return list_blocks(found, [names.label(tree[node]) for node in found.context.nodes])
 
 
 def _print(desk: _Desk, found: Curation, listed: Sequence[NamedBlock]) -> None:
@@ -173,7 +173,7 @@ def _staged_lines(desk: _Desk, found: Curation) -> Iterator[str]:
 
 def _target_names(found: Curation, edit: Edit) -> list[str]:
     places = [found.context.find(target) for target in edit.targets]
-    return [name_of(found.context, at) for at in places if at is not None]
+    return [block_name(found.context, at) for at in places if at is not None]
 
 
 def _staged_json(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
+from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, locate_notes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
@@ -47,7 +47,7 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
 
 def marked(loaded: Loaded, settings: Settings) -> SessionNotes:
     """The notes of a recording, and where they stand."""
-    return standing(loaded.session, Notebook(loaded, settings).read())
+    return locate_notes(loaded.session, Notebook(loaded, settings).read())
 
 
 def of_context(found: SessionNotes, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from ctxtui.analysis.figures import (
     growth_points,
 )
 from ctxtui.analysis.labels.figures import label_figures, segments_of
-from ctxtui.analysis.labels.labelling import words as read_words
+from ctxtui.analysis.labels.labelling import searched_text as read_words
 from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.session_events import describe_miss, summarize_thread
 from ctxtui.analysis.short_names import short_model

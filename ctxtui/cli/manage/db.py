@@ -177,7 +177,7 @@ def _pruned(context: click.Context, older_than: float, *, dry_run: bool, ask: bo
     """The sessions that went, or would go, and why others stay."""
     now = time.time()
     with existing(context) as store:
-        ids, kept = store.older(older_than, now), store.kept_from_pruning(older_than, now)
+        ids, kept = store.older_sessions(older_than, now), store.unprunable_sessions(older_than, now)
         if dry_run:
             return ids, kept
         if ids and ask:

@@ -113,7 +113,7 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
     """
     id_ = _stored(context, name)
     with existing(context) as store:
-        store.subscription(id_, undo=undo)
+        store.set_subscription(id_, undo=undo)
     answer(
         as_json,
         {"id": id_, "subscription": not undo},

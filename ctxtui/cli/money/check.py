@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import click
 
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, figures_as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import answer, shown
@@ -24,7 +24,7 @@ from ctxtui.services.library.limit_checks import (
     share,
 )
 from ctxtui.services.recordings.folder_scan import expand_names
-from ctxtui.services.workers.session_studies import CHECK
+from ctxtui.services.workers.session_studies import CHECK, CheckRequest
 
 _CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
 _WORDS: Final = {True: "ok    ", False: "FAILED", None: "?     "}
@@ -53,6 +53,9 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "--min-read-per-write", type=click.FloatRange(min=0), metavar="N", help="Tokens read from the cache / written: 1."
 )
 @click.option("--max-seconds", type=click.FloatRange(min=0), metavar="N", help="Seconds of the longest call.")
+@click.option("--max-repeats", type=click.IntRange(min=1), metavar="N", help="The same calls and answers in a row.")
+@click.option("--no-secrets", is_flag=True, help="No block holds a key, a token or a password.")
+@click.option("--max-lost", type=click.IntRange(min=0), metavar="N", help="Facts that compactions lost.")
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), help="An earlier check --json: no worse.")
 @click.option("--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="How much worse is no worse [5%].")
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report, too.")
@@ -71,7 +74,7 @@ def check_(
     settings = config_of(context).settings
     files = expand_names(names, settings.clients)
     checked, worse = [], share(tolerance, "--tolerance")
-    for one in worked(CHECK, files, settings, settings, "checking", cluster):
+    for one in worked(CHECK, files, CheckRequest(settings, limits), settings, "checking", cluster):
         if one.error is not None:
             raise one.error
         before = None if known is None else baseline_for(one.name, known, len(files) == 1)
@@ -95,6 +98,9 @@ def _limits(given: dict[str, Any]) -> Limits:
         max_cost=given["max_cost"],
         min_read_per_write=given["min_read_per_write"],
         max_seconds=given["max_seconds"],
+        max_repeats=given["max_repeats"],
+        max_secrets=0 if given["no_secrets"] else None,
+        max_lost=given["max_lost"],
     )
 
 
@@ -106,7 +112,7 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
             {
                 "file": one.name,
                 "passed": one.passed,
-                "figures": as_fields(one.figures),
+                "figures": figures_as_fields(one.figures),
                 "context_window": one.window.as_fields(),
                 "checks": [v.as_fields() for v in one.verdicts],
             }

@@ -83,6 +83,8 @@ def _finding_json(one: PricedFinding, found: Findings, name: str) -> dict[str, A
         "calls": about.calls,
         "count": about.count,
         "names": list(about.names),
+        "warning": about.warning,
+        "places": [at._asdict() for at in about.places],
         "saves_usd": one.saves,
         "freed_tokens": one.freed,
         "when": moment.name if moment is not None else None,

@@ -17,7 +17,7 @@ from ctxtui.curation.price.advice import Advice
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.editing.advice import searched
+from ctxtui.services.editing.advice import search_remedies
 from ctxtui.services.library.preflight import preflight as look_ahead
 from ctxtui.services.library.preflight import smallest
 from ctxtui.services.members import members
@@ -86,7 +86,7 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         )
         helps = []
         if chosen.number:
-            all_found = searched(book, counter, chosen, prices, settings.usable_share, stand)
+            all_found = search_remedies(book, counter, chosen, prices, settings.usable_share, stand)
             helps = all_found.ahead(horizon or settings.horizon)
     if as_json:
         write_json(
@@ -149,7 +149,7 @@ def _edits(found: Any, name: str) -> dict[str, Any] | None:
         "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={found.target}",
         **members(
             found,
-            "before_tokens=before after_tokens=after target_tokens=target reached when=moment once_usd=once "
+            "before_tokens=before after_tokens=after target_tokens=target reached=is_reached when=moment once_usd=once "
             "per_call_usd=per_call quoted_later=quoted",
         ),
     }

@@ -171,8 +171,8 @@ def _rewrite(block: Block, kind: str, payload: str) -> Block | None:
 
 def _replace(block: Block, params: Params) -> Block | None:
     value = params.get("value")
-    if isinstance(value, dict) and block.kind == TOOL:
-        return blocks.make(TOOL, blocks.without_markers(value))
+    if isinstance(value, dict) and (block.kind == TOOL or is_call(block.kind)):
+        return blocks.make(block.kind, blocks.without_markers(value))
     text = params.get("text")
     if not isinstance(text, str) or not has_editable_text(block):
         return block

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ctxtui.agent.child import Caller, OwnTool
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.command_tool import RUN_COMMAND
-from ctxtui.agent.tools.read_tools import Known
+from ctxtui.agent.tools.read_tools import Contents
 from ctxtui.agent.tools.tool import Planned, PlannedCall, PlannedWrite, Tool
 from ctxtui.core.canonical import Json
 from ctxtui.curation.apply.references import expand_value
@@ -38,7 +38,7 @@ class AgentTools(Struct, eq=False):
     commands: AgentCommands
     servers: ServerPool
     base_definitions: Sequence[Json]
-    external: Known
+    external: Contents
     own: OwnTools
     enabled: str = ""
     images: str = "auto"
@@ -147,14 +147,14 @@ def _name(definition: Json) -> str:
 class ExternalContent(NamedTuple):
     """Content outside of a conversation: `contents` returns it by name; `overlay` stores more of it."""
 
-    contents: Known
+    contents: Contents
     overlay: Callable[[], ThreadEdits | None]
 
     def keep(self, name: str, text: str) -> None:
         """Store a text that is too long for the conversation as an artifact of the session."""
         overlay = self.overlay()
         if overlay is not None:
-            overlay.keep(name, text.encode())
+            overlay.keep_artifact(name, text.encode())
 
 
 def tools_for(

@@ -23,8 +23,8 @@ from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
 from ctxtui.store.store import Store
-from ctxtui.transcripts.kit.http_exchange.decode import asked_model, dialect_of
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, value
+from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire.registry import DIALECTS
 
 MAX_CACHED_TREES: Final = 16
@@ -66,8 +66,8 @@ def curate_request(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | No
 
 
 def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> CuratedRequest:
-    parsed = value(body)
-    dialect = dialect_of(Exchange(body, url=url), parsed) if isinstance(parsed, dict) else ""
+    parsed = parse_body(body)
+    dialect = detect_dialect(Exchange(body, url=url), parsed) if isinstance(parsed, dict) else ""
     if dialect not in DIALECTS:
         return CuratedRequest(None, _refusal(edits, "a request in an API whose requests cannot be written again"))
     request = DIALECTS[dialect].decode_request(body, None)
@@ -169,7 +169,7 @@ class AppliedEdits(Struct):
             return StoredEdits()
         try:
             with Store.open(self.database, readonly=True) as store:
-                self._snapshot = snapshot = snapshot or _Snapshot(stamps, tuple(store.edited()))
+                self._snapshot = snapshot = snapshot or _Snapshot(stamps, tuple(store.edited_sessions()))
                 edits = snapshot.edits_of(session, thread)
                 if edits is None:
                     log = store.edits(session, thread)

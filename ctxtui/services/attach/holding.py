@@ -22,9 +22,9 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
-from ctxtui.transcripts.kit.fields import obj
-from ctxtui.transcripts.kit.http_exchange.decode import asked_model, dialect_of, wants_stream
-from ctxtui.transcripts.kit.http_exchange.pair import Exchange, sender_of, side_call, value
+from ctxtui.transcripts.kit.fields import as_dict
+from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect, wants_stream
+from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 from ctxtui.wire.grammar import GOOGLE
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
@@ -122,14 +122,14 @@ class HoldGate:
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Hold the request if a rule or the user says so, until a decision or its client's time-out."""
-        body = value(waiting.body)
+        body = parse_body(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
-        dialect = dialect_of(exchange, body) if isinstance(body, dict) else ""
+        dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
         # Ollama's requests have the form of another API, but its answers do not.
         dialect = exchange.provider if dialect and exchange.provider == "ollama" else dialect
-        if not dialect or side_call(exchange.path, body):
+        if not dialect or classify_side_call(exchange.path, body):
             return await self.edits.decide(waiting)
-        sender = sender_of(waiting.head.last)
+        sender = identify_sender(waiting.head.last)
         session = sender.session or self.edits.session_for(waiting)
         thread = sender.thread or MAIN
         prepared = await self._prepare(session, thread, waiting)
@@ -140,15 +140,15 @@ class HoldGate:
         self.next.discard(session)
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
-        asks_stream = wants_stream(exchange.path, obj(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
+        asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
         streams = waiting.alive is not None and asks_stream and bool(ping_of(dialect))
         held = HeldRequest(
             x=waiting.x,
             session=session,
             thread=thread,
             dialect=dialect,
-            body=obj(body),
-            model=asked_model(exchange.path, obj(body)),
+            body=as_dict(body),
+            model=asked_model(exchange.path, as_dict(body)),
             streams=asks_stream,
             size=len(waiting.body),
             why=why,

@@ -30,8 +30,8 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.worker import Worker
-from ctxtui.transcripts.formats.opentelemetry.protobuf import encoded, rejected
-from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, request_of, span_of
+from ctxtui.transcripts.formats.opentelemetry.protobuf import encode, parse_rejection
+from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, call_span, wrap_spans
 
 LOCAL: Final = "http://127.0.0.1:4318"
 """Default address of a collector on this machine."""
@@ -113,7 +113,7 @@ class Exporter:
         for call in calls:
             cost = price_call(call, table)
             usd = cost.usd if cost is not None else None
-            span = span_of(session, call, name=name, usd=usd, content=self._mask)
+            span = call_span(session, call, name=name, usd=usd, content=self._mask)
             self._waiting.append((about.client or about.source, about.version, span))
         if len(self._waiting) > MOST_WAITING:
             self.lost += len(self._waiting) - MOST_WAITING
@@ -124,7 +124,7 @@ class Exporter:
         while self._waiting:
             client, version, _ = self._waiting[0]
             spans = list(self._next_request_spans(client, version))
-            if not self._post(encoded(request_of(spans, client, version)), len(spans)):
+            if not self._post(encode(wrap_spans(spans, client, version)), len(spans)):
                 return False
             del self._waiting[: len(spans)]
         return True
@@ -146,7 +146,9 @@ class Exporter:
         try:
             with urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT_S) as answer:
                 refused, why = (
-                    rejected(answer.read(1 << 16)) if "protobuf" in answer.headers.get_content_type() else (0, "")
+                    parse_rejection(answer.read(1 << 16))
+                    if "protobuf" in answer.headers.get_content_type()
+                    else (0, "")
                 )
         except urllib.error.HTTPError as error:
             error.close()

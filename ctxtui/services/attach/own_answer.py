@@ -10,8 +10,8 @@ from ctxtui.offline.anthropic.messages_api import events as message_events
 from ctxtui.offline.exchange import compact, named_event, named_events
 from ctxtui.offline.openai.chat_api import chunks
 from ctxtui.offline.openai.responses_api import events as response_events
-from ctxtui.transcripts.kit.fields import obj, word
-from ctxtui.transcripts.kit.http_exchange.pair import value
+from ctxtui.transcripts.kit.fields import as_dict, as_str
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
 ANSWERABLE_APIS: Final = (ANTHROPIC, CHAT, RESPONSES, GOOGLE)
@@ -64,9 +64,9 @@ def ping_of(dialect: str) -> bytes:
 
 def error_event(dialect: str, status: int, body: bytes) -> bytes:
     """Convert an answer that is no stream (its status and body) to an error event for a stream of this API."""
-    body_ = obj(value(body))
-    error = obj(body_.get("error"))
-    message = word(error.get("message")) or word(body_.get("message")) or f"the provider answered {status}"
+    body_ = as_dict(parse_body(body))
+    error = as_dict(body_.get("error"))
+    message = as_str(error.get("message")) or as_str(body_.get("message")) or f"the provider answered {status}"
     if dialect == ANTHROPIC:
         event = (
             body_
@@ -127,7 +127,7 @@ def _completion(request: dict[str, Json], text: str, tokens: tuple[int, int], at
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": tokens[0], "completion_tokens": tokens[1], "total_tokens": sum(tokens)},
     }
-    include_usage = obj(request.get("stream_options")).get("include_usage") is True
+    include_usage = as_dict(request.get("stream_options")).get("include_usage") is True
     return completion, list(chunks(completion, include_usage))
 
 

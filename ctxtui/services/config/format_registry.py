@@ -31,7 +31,7 @@ def find_format(name: str) -> Format | None:
 
 def describe_file(head: bytes, name: str = "") -> str:
     """Describe a file from which no context could be read."""
-    return registry.what_is(head, name, third_party)
+    return registry.describe_file(head, name, third_party)
 
 
 def third_party() -> tuple[Format, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from ctxtui.analysis.content.guard import GuardRules
     from ctxtui.curation.mask_rules import MaskingRules
     from ctxtui.pricing.price import PriceTable
     from ctxtui.tokens.models import ModelTable
@@ -44,6 +45,14 @@ def mask_rules() -> MaskingRules:
 
     masks, structure = ((DATA / name).read_text(encoding="utf-8") for name in ("masks.toml", "structure.toml"))
     return parse_masks(masks, structure)
+
+
+@cache
+def guard_rules() -> GuardRules:
+    """Rules for what a context should not hold and a tool should not run."""
+    from ctxtui.analysis.content.guard import parse_guard
+
+    return parse_guard((DATA / "guard.toml").read_text(encoding="utf-8"), mask_rules())
 
 
 @cache

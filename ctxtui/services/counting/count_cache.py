@@ -67,11 +67,11 @@ class CountCache:
 
     def summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
         """The cached figures of a file that has not changed since."""
-        return self._query(lambda store: store.remembered(path, size, mtime, version), None)
+        return self._query(lambda store: store.load_summary(path, size, mtime, version), None)
 
     def store_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
         """Store the figures of a file."""
-        self._query(lambda store: store.remember(path, size, mtime, version, summary), None)
+        self._query(lambda store: store.save_summary(path, size, mtime, version, summary), None)
 
     def close(self) -> None:
         """Close this thread's connection."""

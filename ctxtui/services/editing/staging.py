@@ -26,9 +26,9 @@ from ctxtui.curation.price.price_tag import EXPIRY, MISS, NOW, ApplyMoment, Pric
 from ctxtui.curation.price.request_count import RequestCount
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.sent_blocks import SentBlocks
-from ctxtui.curation.summary_request import needed
+from ctxtui.curation.summary_request import quoted_literals
 from ctxtui.services.editing.edited_context import Ready
-from ctxtui.services.editing.later_calls import rest_under
+from ctxtui.services.editing.later_calls import recorded_savings
 from ctxtui.services.editing.next_request import Next
 from ctxtui.services.editing.next_request_cache import Later, NextRequestCache
 from ctxtui.services.editing.overlay import SessionEdits, ThreadEdits
@@ -312,7 +312,7 @@ class StagingArea:
         edits = id(staging.applied), id(staging.under), id(tag), staging.counted
         key = (*edits, scene.index, len(scene.calls), id(ledger), ledger.changes if ledger is not None else 0)
         if self._rest is None or self._rest[0] != key:
-            self._rest = key, rest_under(staging, coming, tag, ledger)
+            self._rest = key, recorded_savings(staging, coming, tag, ledger)
         return self._rest[1]
 
     def _waits(self, staging: Staging, coming: Next | None, *, live: bool) -> tuple[WaitingEdits, ...]:
@@ -455,13 +455,13 @@ class StagingArea:
         measure, weights = book.measure(scene.call.model), book.weights(scene.call.model)
 
         def keep(positions: Sequence[int]) -> Sequence[str]:
-            return needed(known, positions) if known is not None else ()
+            return quoted_literals(known, positions) if known is not None else ()
 
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
         """What keeps an artifact with the edits of `thread`."""
-        return self._overlays.of(thread).keep
+        return self._overlays.of(thread).keep_artifact
 
     @property
     def unsaved(self) -> bool:

@@ -29,7 +29,7 @@ from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.editing.edited_context import written
+from ctxtui.services.editing.edited_context import write_context
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, unobserved
 from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
@@ -158,7 +158,7 @@ def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") 
         found = curated(
             book, counter, choose_call(loaded.session), steps=steps, usable_share=settings.usable_share, prices=prices
         )
-        body: Body = canonical.loads(written(found, "", None).data)
+        body: Body = canonical.loads(write_context(found, "", None).data)
         return body
 
     return curate

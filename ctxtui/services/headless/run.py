@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ctxtui.agent import events, progress
 from ctxtui.agent.child import Agents
 from ctxtui.agent.conversation import Draft, with_system
-from ctxtui.agent.tools.command_tool import told
+from ctxtui.agent.tools.command_tool import describe_call
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
@@ -311,7 +311,7 @@ class HeadlessRun:
             case progress.CallFailed(_, call) if call is not None:
                 self._paid(call)
             case progress.ToolBegan(call):
-                self._say(f"{lead}tool {told(call)}")
+                self._say(f"{lead}tool {describe_call(call)}")
             case progress.Noted("refused", text):
                 self._say(f"{lead}refused: {text}")
             case progress.Noted("files", text):

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, Silent
-from ctxtui.analysis.findings.priced import Findings, PricedFinding, ranked, staged_blocks
-from ctxtui.analysis.findings.registry import findings
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
-from ctxtui.analysis.lab.placed_marks import LIVES, spelled
+from ctxtui.analysis.content.guard import Guard
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, NoFinding
+from ctxtui.analysis.findings.priced import Findings, PricedFinding, rank_findings, staged_blocks
+from ctxtui.analysis.findings.registry import find_all
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
+from ctxtui.analysis.lab.placed_markers import LIVES, spell_name
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import EditedThread
 from ctxtui.analysis.running_totals import RunningTotals
@@ -20,8 +21,12 @@ from ctxtui.cache.marker_placement import PREFIX_STRATEGIES, STRATEGIES, static_
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.risk import loses_text, risk_of
 from ctxtui.curation.policies.safe_edits import removes_most
+from ctxtui.curation.policies.situation import PolicyContext
+from ctxtui.curation.price.price_tag import PriceTag
+from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
@@ -66,20 +71,21 @@ def findings_of(
         costs=costs,
         missed=account.misses(finder).misses,
         rates=account.rates,
-        markers=_markers(account, costs.calls) if priced else NOT_TRIED,
+        markers=_markers(account, costs.calls) if priced else NO_MARKER_RUNS,
         policies=load_policies(),
         priced=priced,
         minimum=lambda model: book.card(model).cache_minimum or SHORTEST_CACHED,
+        guard=Guard(guard_rules()),
     )
     whole = ThreadCosts(book, chosen.thread, running, account.costs) if chosen.number < len(calls) else costs
     thread = EditedThread(whole.ledger, calls, account.charge)
     told = [
-        one if isinstance(one, Silent) else _priced(one, given, base, chosen, thread, horizon)
-        for one in findings(given)
+        one if isinstance(one, NoFinding) else _priced(one, given, base, chosen, thread, horizon)
+        for one in find_all(given)
     ]
-    silent = [one for one in told if isinstance(one, Silent) and one.why]
+    silent = [one for one in told if isinstance(one, NoFinding) and one.why]
     every = [one for one in told if isinstance(one, PricedFinding)]
-    found, small = ranked(every)
+    found, small = rank_findings(every)
     made = Findings(
         thread=chosen.thread,
         number=chosen.number,
@@ -87,7 +93,7 @@ def findings_of(
         horizon=horizon,
         found=tuple(found),
         lacks=(*_lacking(costs.calls, priced), *map(str, (*silent, *small))),
-        absent=tuple(one.kind for one in told if isinstance(one, Silent) and not one.why),
+        absent=tuple(one.kind for one in told if isinstance(one, NoFinding) and not one.why),
     )
     if not made.edits:
         return made
@@ -95,19 +101,19 @@ def findings_of(
     return replace(made, together=None if after.refused else base.prices.tag(after))
 
 
-def _markers(account: Account, calls: Sequence[Call]) -> UnderMarkers:
+def _markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
     """The recording under every strategy; nothing where the provider of `calls` takes no markers."""
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
-        return NOT_TRIED
+        return NO_MARKER_RUNS
     static = static_end(account.session.tree, calls[-1].sent_head) != ROOT
-    names = [spelled(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
+    names = [spell_name(one.name) for one in STRATEGIES if static or one.name not in PREFIX_STRATEGIES]
     return under_markers(account, [*LIVES, *names])
 
 
 def _priced(
     finding: Finding, given: FindingInputs, base: Curation, chosen: ChosenCall, thread: EditedThread, horizon: int
-) -> PricedFinding | Silent:
+) -> PricedFinding | NoFinding:
     """A finding with its price, or why it proposes nothing; `thread` has the later calls, too."""
     if not finding.edits:
         cache = finding.cache
@@ -120,12 +126,14 @@ def _priced(
     here, number = given.situation, len(given.calls)
     after = here.under(finding.edits).applied
     tag = base.prices.tag(after)
+    if finding.warning:
+        return _priced_warning(finding, here, after, tag, horizon)
     if tag.refused:
-        return Silent(finding.kind, f"the provider would refuse it: {tag.refused}")
+        return NoFinding(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
-        return Silent(finding.kind, "it frees nothing")
+        return NoFinding(finding.kind, "it frees nothing")
     if removes_most(here.applied, after):
-        return Silent(
+        return NoFinding(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
         )
@@ -142,6 +150,26 @@ def _priced(
         loses_text=loses_text(here.context, finding.edits),
         rest=thread.under(here, after, tag, since=number),
         proved=so_far,
+        blocks=staged.blocks,
+        longer=staged.longer,
+        along=staged.along,
+    )
+
+
+def _priced_warning(
+    finding: Finding, here: PolicyContext, after: Applied, tag: PriceTag, horizon: int
+) -> PricedFinding:
+    """A warning with what its redaction costs; it is told, whatever that is."""
+    if tag.refused:
+        why = f"the provider would refuse the redaction: {tag.refused}"
+        return PricedFinding(finding=replace(finding, edits=(), by_hand=why), horizon=horizon)
+    staged = staged_blocks(here, after, finding.edits)
+    return PricedFinding(
+        finding=finding,
+        horizon=horizon,
+        tag=tag,
+        risk=risk_of(here.context, finding.edits),
+        loses_text=loses_text(here.context, finding.edits),
         blocks=staged.blocks,
         longer=staged.longer,
         along=staged.along,

@@ -128,7 +128,7 @@ class Glances:
             return
         try:
             with Store.open(path) as store:
-                store.keep_glances(new)
+                store.save_glances(new)
         except CtxtuiError:
             return
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, unsent_call
-from ctxtui.analysis.content.duplicates import DuplicateFinder, standing
+from ctxtui.analysis.content.duplicates import DuplicateFinder, duplicates_in
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.growth.feasible import GrowthReport, feasible
-from ctxtui.analysis.growth.growth import Growth, growth
-from ctxtui.analysis.growth.phases import TURN, phases
+from ctxtui.analysis.growth.feasible import GrowthReport, check_feasibility
+from ctxtui.analysis.growth.growth import Growth, thread_growth
+from ctxtui.analysis.growth.phases import TURN, build_phases
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core.call import Call
 from ctxtui.core.note import Note
@@ -51,18 +51,20 @@ def growth_report(
         return figures(book, call).context_tokens
 
     def cost(call: Call) -> tuple[SpendingRow, bool]:
-        return row_of(call, account.costs.get(call.id), ""), True
+        return call_row(call, account.costs.get(call.id), ""), True
 
-    rows = phases(contexts, starts, tokens, cost)
+    rows = build_phases(contexts, starts, tokens, cost)
     if rows[-1].first > len(calls):
         rows[-1] = replace(rows[-1], name=f"{rows[-1].name}, not sent yet")
     costs = costs_of(account, chosen.thread)
     found = DuplicateFinder(session.tree, book.names, session.about.cwd)
     last = calls[-1].sent_head
     found.show(last)
-    twice = sum(costs.running.block_tokens(one.node) for one in standing(found.found, session.tree, last))
+    twice = sum(costs.running.block_tokens(one.node) for one in duplicates_in(found.found, session.tree, last))
     priced = any(account.costs.get(call.id) is not None for call in calls)
-    grown = growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced, since=since)
+    grown = thread_growth(book, costs, rows, rule or (NAMED if own else TURN), twice, priced=priced, since=since)
     look = preflight(book, ChosenCall(chosen.thread, len(calls), calls[-1]), ahead, account.usable_share, account.table)
     window = look.window
-    return GrowthReport(grown, look, feasible(look.outlook, rows, window.usable, window.window or window.limit))
+    return GrowthReport(
+        grown, look, check_feasibility(look.outlook, rows, window.usable, window.window or window.limit)
+    )

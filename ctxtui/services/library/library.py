@@ -209,8 +209,8 @@ class SessionLibrary:
 
         try:
             with Store.open(path) as store:
-                self._heads().take(store.glances())
-                self._hosted = store.hosted()
+                self._heads().take(store.load_glances())
+                self._hosted = store.hosted_ids()
                 return [*store.sessions(), *store.sessions(archived=True)]
         except CtxtuiError as error:
             self.trouble = error

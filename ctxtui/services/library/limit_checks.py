@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose_call, unsent_calls
+from ctxtui.analysis.content.compactions import KINDS, thread_compactions
+from ctxtui.analysis.content.guard import SECRET, Guard
+from ctxtui.analysis.content.repeated_calls import longest_loop
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.limits import (
     TOLERANCE,
     Figures,
     Limits,
     LimitVerdict,
-    against,
     all_passed,
-    figures_of,
-    verdicts,
+    check_baseline,
+    check_limits,
+    session_figures,
 )
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.core.session import Session
+from ctxtui.core.tree import ROOT
+from ctxtui.curation.context import Context
 from ctxtui.services.config.config import load as load_settings
+from ctxtui.services.config.package_data import guard_rules
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account, single_context_calls
 from ctxtui.services.counting.count_cache import cached_counter
@@ -34,6 +42,9 @@ from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
+
+
+NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
@@ -60,7 +71,7 @@ def check(
     tolerance: float = TOLERANCE,
 ) -> CheckedRecording:
     """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
-    return held(name, measured(session, counter, settings), limits, baseline, tolerance)
+    return held(name, measured(session, counter, settings, limits), limits, baseline, tolerance)
 
 
 class MeasuredRecording(NamedTuple):
@@ -70,20 +81,47 @@ class MeasuredRecording(NamedTuple):
     window: ContextWindow
 
 
-def measured(session: Session, counter: Counter, settings: Settings) -> MeasuredRecording:
-    """The figures of a session that is read whole."""
+def measured(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
+    """The figures of a session that is read whole, with those that only some of `limits` ask for."""
     one = make_account(session, counter, settings)
     largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
+    found = session_figures(session, make_bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
+    if limits.max_repeats is not None:
+        found = replace(found, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
+    if limits.max_secrets is not None:
+        found = replace(found, secrets=len(_blocks_with_secrets(session)))
+    if limits.max_lost is not None:
+        every = [each for costs in one.threads() for each in thread_compactions(one.book, costs)]
+        found = replace(found, lost_facts=sum(each.lost(kind) for each in every for kind in KINDS))
     return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
+
+
+def _last_contexts(session: Session) -> Iterator[Context]:
+    """The contexts that no other one of the session continues."""
+    heads = dict.fromkeys(call.sent_head for call in [*session.calls.values(), *unsent_calls(session)])
+    heads |= dict.fromkeys(thread.tip for thread in session.threads.values())
+    continued = set[int]()
+    for head in heads:
+        node = session.tree[head].parent
+        while node != ROOT and node not in continued:
+            continued.add(node)
+            node = session.tree[node].parent
+    return (Context(session.tree, head) for head in heads if head != ROOT and head not in continued)
+
+
+def _blocks_with_secrets(session: Session) -> set[str]:
+    """The digests of blocks that hold a secret."""
+    guard = Guard(guard_rules())
+    blocks = (item.block for context in _last_contexts(session) for item in context.items)
+    return {block.digest for block in blocks if any(risk.kind == SECRET for risk in guard.risks(block))}
 
 
 def held(
     name: str, of: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
     """What `limits` and the figures of a `baseline` say of a recording."""
-    further = against(of.figures, baseline, tolerance) if baseline is not None else []
-    return CheckedRecording(name, of.figures, [*verdicts(of.figures, limits), *further], of.window)
+    further = check_baseline(of.figures, baseline, tolerance) if baseline is not None else []
+    return CheckedRecording(name, of.figures, [*check_limits(of.figures, limits), *further], of.window)
 
 
 def check_file(

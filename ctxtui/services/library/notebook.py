@@ -33,7 +33,7 @@ class Notebook:
         if not database(self._settings.data_dir).exists():
             return []
         with _store(self._settings) as store:
-            return store.notes.of(self.session)
+            return store.notes.for_session(self.session)
 
     def keep(self, note: Note) -> None:
         """Keep `note` in place of what was kept about the same."""

@@ -16,7 +16,14 @@ from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import block_figures
-from ctxtui.analysis.growth.projection import Instruction, Outlook, Preflight, compacts_at, limit, outlook
+from ctxtui.analysis.growth.projection import (
+    Instruction,
+    Outlook,
+    Preflight,
+    automatic_compaction,
+    forecast_outlook,
+    reach_limit,
+)
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -55,14 +62,14 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         return None if cost is None else cost.usd
 
     missed = len(session_misses(book, cache_rules_by_call(book)).of_thread(thread))
-    seen = outlook(book, thread, turns, window.window, usd, missed)
-    at = compacts_at(book, thread, window)
+    seen = forecast_outlook(book, thread, turns, window.window, usd, missed)
+    at = automatic_compaction(book, thread, window)
     eaten, asked = _eaten(book, call)
     return Preflight(
         outlook=seen,
         window=window,
-        usable=limit(window.usable, "setting", seen.context, seen.pace) if window.usable else None,
-        compaction=limit(*at, seen.context, seen.pace) if at else None,
+        usable=reach_limit(window.usable, "setting", seen.context, seen.pace) if window.usable else None,
+        compaction=reach_limit(*at, seen.context, seen.pace) if at else None,
         eaten=eaten,
         asked=asked,
         partial=sum(one.is_partial for one in book.session.thread_calls(thread)),

@@ -13,7 +13,7 @@ from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.growth.feasible import GrowthReport
 from ctxtui.analysis.money.bill import PARTS
-from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest
+from ctxtui.analysis.money.block_costs import ExpensiveBlock, ThreadCosts, most_expensive_blocks
 from ctxtui.analysis.short_names import first_words, label_of
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -164,7 +164,7 @@ def _blocks(made: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
     if not chosen.number:
         return
     costs = costs_of(made, chosen.thread)
-    found = heaviest([costs], HEAVIEST) or _carried(costs)
+    found = most_expensive_blocks([costs], HEAVIEST) or _carried(costs)
     priced = any(made.costs.get(call.id) is not None for call in costs.calls)
     for one in found:
         node = costs.tree[one.node]
@@ -190,11 +190,11 @@ def _masked_block(one: DearBlockDraft, masker: Masker) -> ReportedBlock:
     return ReportedBlock(one.category, label, words, one.tokens, one.calls, one.usd)
 
 
-def _carried(costs: ThreadCosts) -> list[DearBlock]:
+def _carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
     """Without prices: those that were carried most."""
     running = costs.running
     every = [
-        DearBlock(
+        ExpensiveBlock(
             node, running.category(node), running.block_tokens(node), 0.0, costs.stays.count(node, len(costs.calls))
         )
         for node in costs.nodes()

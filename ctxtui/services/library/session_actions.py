@@ -88,7 +88,7 @@ class SessionActions:
     def subscription(self, one: SessionSummary, on: bool) -> str:
         """Mark it as paid by a subscription, or as paid by use."""
         with self._store() as store:
-            store.subscription(self._kept(store, one), undo=not on)
+            store.set_subscription(self._kept(store, one), undo=not on)
         return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
 
     def delete(self, one: SessionSummary) -> str:
@@ -102,10 +102,10 @@ class SessionActions:
         `path` is taken from where ctxtui was started."""
         # Imported here: codecs are not needed for the first frame.
         from ctxtui.analysis.call_choice import choose_call
-        from ctxtui.services.editing.exporting import exported, write_private
+        from ctxtui.services.editing.exporting import export_session, write_private
 
         session = self._session(one)
-        made = exported(session, form, choose_call(session))
+        made = export_session(session, form, choose_call(session))
         file = Path(path).expanduser()
         write_private(file, made.data)
         lost = f"; not carried over: {', '.join(made.lost)}" if made.lost else ""

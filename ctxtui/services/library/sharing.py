@@ -13,7 +13,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker, describe_report
-from ctxtui.services.editing.exporting import exported, own_form
+from ctxtui.services.editing.exporting import export_session, own_form
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, index_of
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
@@ -30,7 +30,7 @@ def shared(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: st
         tail = masker.follow(tail, row.block)
     masked = [masker.mask_block(row.block) for row in rows]
     said_in_blocks = dict(masker.report)
-    made = exported(session, own_form(chosen), chosen)
+    made = export_session(session, own_form(chosen), chosen)
     body = masker.mask_value(canonical.loads(made.data.decode("utf-8", "replace")), "body")
     # The body says the blocks once more, and what else was sent; labels and title repeat the blocks.
     again = {kind: n - said_in_blocks.get(kind, 0) for kind, n in masker.report.items()}

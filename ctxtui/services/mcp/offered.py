@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from ctxtui.agent.tools.tool import shortened
+from ctxtui.agent.tools.tool import shorten
 from ctxtui.core.canonical import Json
 from ctxtui.project.file_block import IMAGE, file_block, image_trouble
 from ctxtui.wire.speech import ResultImage
@@ -92,7 +92,7 @@ def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[Re
         parts.append(f"[image {len(images)}: {description}]" if image is not None else f"[image, {description}]")
     if not parts and result.structured_content is not None:
         parts = [json.dumps(result.structured_content, ensure_ascii=False)]
-    return shortened("\n".join(parts) or "(nothing)", "ask for a smaller part of it"), tuple(images)
+    return shorten("\n".join(parts) or "(nothing)", "ask for a smaller part of it"), tuple(images)
 
 
 def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from ctxtui.analysis.audit import build_record
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.duplicates import Duplicate, DuplicateFinder
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.analysis.session_events import CallEvent, list_events
 from ctxtui.analysis.short_names import Names
@@ -57,9 +57,9 @@ class ThreadStudy:
         self.records: Sequence[tuple[int, int]] = ()
         """Correct forecasts, and all forecasts, of the first n calls, by n; empty until known."""
         self._recorded: tuple[object, int] = (None, 0)
-        self.stays = Stays(session.tree)
+        self.stays = BlockLifetimes(session.tree)
         """The calls that contain each block."""
-        self.repeated: Mapping[int, Repeat] = {}
+        self.repeated: Mapping[int, Duplicate] = {}
         """Repeated content in the thread's contexts, by node, as far as they were searched."""
         self._repeats: DuplicateFinder | None = None
         self._searched = 0
@@ -165,7 +165,7 @@ class ThreadStudy:
         first price.
         """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
-            row = row_of(call, costs[call.id], "")
+            row = call_row(call, costs[call.id], "")
             before = self.spent[-1]
             self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
             self.lacking.append(self.lacking[-1] + row.at_least)

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
-from ctxtui.analysis.findings.cache_markers import UNASKED
+from ctxtui.analysis.findings.cache_markers import DEFAULT_STRATEGY
 from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.analysis.money.edited_calls import EditedCalls, EditedThread
 from ctxtui.analysis.money.savings import Cure, cleared_nodes
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, by_call, by_category, by_tool, summed
+from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, rows_by_call, rows_by_category, rows_by_tool, sum_rows
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call, paid_id
@@ -101,8 +101,12 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
     if by in _BLOCK_GROUPINGS:
         costs = {id_: price if id_ in own else None for id_, price in found.costs.items()}
         threads = thread_costs(found.book, costs)
-        shared = by_category(threads, costs, own) if by == CATEGORY else by_tool(threads, costs, found.book.names, own)
-        whole = summed(by_call(calls, found.costs))
+        shared = (
+            rows_by_category(threads, costs, own)
+            if by == CATEGORY
+            else rows_by_tool(threads, costs, found.book.names, own)
+        )
+        whole = sum_rows(rows_by_call(calls, found.costs))
         if whole.partial:
             shared = [row._replace(partial=whole.partial) if row.name == OUTPUT else row for row in shared]
         return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=whole.unpriced)] if whole.unpriced else [])]
@@ -113,7 +117,7 @@ def _rows(found: Account, calls: list[Call], own: frozenset[str], by: str) -> li
         PROJECT: lambda call: session.about.cwd or UNKNOWN,
         "": lambda call: "",
     }
-    return by_call(calls, found.costs, namers[by])
+    return rows_by_call(calls, found.costs, namers[by])
 
 
 class StatementRequest(NamedTuple):
@@ -178,7 +182,7 @@ def _within(call: Call, between: tuple[float, float] | None) -> bool:
     return between is None or between[0] <= (call.at or 0.0) < between[1]
 
 
-_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: UNASKED}
+_CACHES = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
 
 
 def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -> list[Cure]:

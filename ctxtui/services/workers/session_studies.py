@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.variant import Variant
+from ctxtui.analysis.money.limits import Limits
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import Audit, audit_session
 from ctxtui.services.counting.count_cache import cached_counter
@@ -32,6 +33,13 @@ class LabRequest(NamedTuple):
 
     settings: Settings
     variants: Sequence[Variant]
+
+
+class CheckRequest(NamedTuple):
+    """The `limits` that recordings are held against."""
+
+    settings: Settings
+    limits: Limits
 
 
 class AuditRequest(NamedTuple):
@@ -84,10 +92,11 @@ def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
         return audit_session(loaded.session, counter, settings, estimator)
 
 
-def checked(named: Named, settings: Settings, say: Say) -> MeasuredRecording:
+def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
     """Measure the figures that limits apply to. Raises what `open_named` raises."""
+    settings, limits = request
     with open_counted(named, settings, say) as (loaded, counter):
-        return measured(loaded.session, counter, settings)
+        return measured(loaded.session, counter, settings, limits)
 
 
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:

@@ -29,7 +29,7 @@ class Approvals:
         runner = self._host.runner
         if runner is None or not runner.state.planned:
             return None
-        return next(call for call in runner.state.calls if call.id == runner.state.asked[0])
+        return next(call for call in runner.state.calls if call.id == runner.state.to_ask[0])
 
     @property
     def approval(self) -> Approval | None:
@@ -80,7 +80,7 @@ class Approvals:
             approval = Approval(
                 tool=call.name,
                 path=planned.path,
-                given_path=planned.given,
+                given_path=planned.given_path,
                 effect=effect,
                 guard=planned.guard,
                 lines=lines,

@@ -40,7 +40,7 @@ class ChatState(InspectorState):
     def is_running(self) -> bool:
         """Whether a turn is running."""
         runner = self.host.runner
-        return runner is not None and runner.state.running
+        return runner is not None and runner.state.is_running
 
     @property
     def rows(self) -> LiveRows | None:

@@ -227,7 +227,9 @@ class TurnController(ChatController):
         self._end_answer()
 
     def _on_tool_began(self, moment: mo.ToolBegan) -> None:
-        self._note(f"{safe_text.one_line(command_tool.told(moment.call), 80)} is running; in the panes, esc ends it")
+        self._note(
+            f"{safe_text.one_line(command_tool.describe_call(moment.call), 80)} is running; in the panes, esc ends it"
+        )
 
     def _on_tool_waits(self, moment: mo.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is recorded")

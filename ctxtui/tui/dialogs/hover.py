@@ -21,6 +21,7 @@ class Hover:
     def __init__(self, app: App[Any]) -> None:
         self._app = app
         self._timer: Timer | None = None
+        self._shown: Tooltip | None = None
 
     def on_move(self, event: events.MouseMove) -> None:
         """Restart the timer: the mouse moved."""
@@ -28,6 +29,12 @@ class Hover:
             self._timer.stop()
         x, y = event.screen_x, event.screen_y
         self._timer = self._app.set_timer(_REST_SECONDS, lambda: self._show(x, y))
+
+    def hide(self) -> None:
+        """Hide the explanation when a key is pressed."""
+        if self._shown is not None:
+            self._shown.display = False
+            self._shown = None
 
     def _show(self, x: int, y: int) -> None:
         # Imported here: most users have no mouse in the terminal.
@@ -47,6 +54,7 @@ class Hover:
             return
         explanation = "\n".join(note.bare(text) for text, _ in explain(screen, spot) if text)
         tooltip.display = True
+        self._shown = tooltip
         tooltip.absolute_offset = self._app.mouse_position
         # As Text: square brackets would be markup.
         tooltip.update(Text(f"{spot.entry.word}: {explanation}"))

@@ -89,7 +89,7 @@ class ContextEdits:
         if staging_area.study is not self._state.study:
             return
         self.staging_area = staging_area
-        staging_area.elsewhere.moved()
+        staging_area.elsewhere.has_database_changed()
         if self._watch is None:
             self._watch = self._access.every(_CHECK_SECONDS, self._check_other_programs)
         brought, self._pending_edits = self._pending_edits, ()
@@ -105,7 +105,7 @@ class ContextEdits:
 
     def _check_other_programs(self) -> None:
         """Check for edits of other programs, such as an agent using `ctxtui mcp serve`."""
-        if self.staging_area is not None and self.staging_area.elsewhere.moved():
+        if self.staging_area is not None and self.staging_area.elsewhere.has_database_changed():
             self._access.work(partial(self._read_other_edits, self.staging_area), "edits elsewhere", exclusive=True)
 
     def _read_other_edits(self, staging_area: StagingArea) -> None:
@@ -117,7 +117,7 @@ class ContextEdits:
         self._access.deliver(lambda: self._add_other_edits(staging_area, stored))
 
     def _add_other_edits(self, staging_area: StagingArea, stored: Mapping[str, Iterable[Edit]]) -> None:
-        new = staging_area.elsewhere.take(stored) if staging_area is self.staging_area else []
+        new = staging_area.elsewhere.add_stored(stored) if staging_area is self.staging_area else []
         if new:
             self.changed()
             self.answers.say(edit_answers.from_elsewhere(new, self.answers.blocks()))
@@ -228,7 +228,7 @@ class ContextEdits:
             return "An edit inserts this block: R edits it, d takes it back."
         if place.node == MISSING:
             return "This was not recorded, so it cannot be edited."
-        if sent is not None and place.node in sent.put_in:
+        if sent is not None and place.node in sent.inserted:
             return "An edit that you took back inserted this; the next request does not contain it."
         return "There is no block on this line."
 
@@ -260,11 +260,11 @@ class ContextEdits:
         if not (scene.last or edited or self.shows_next_call):
             return None
         # Imported late: most screens never need it.
-        from ctxtui.services.editing.next_request_cache import foretold_unasked
+        from ctxtui.services.editing.next_request_cache import should_forecast_ahead
 
         live = state.live or state.held_countdown is not None
         is_requested = self.shows_next_call or edited or live
-        if not is_requested and not foretold_unasked(area.study.book, scene, time.time()):
+        if not is_requested and not should_forecast_ahead(area.study.book, scene, time.time()):
             return None
         forecast = area.coming(scene, state.feed.request_load, live=live)
         if forecast is None:
@@ -287,7 +287,7 @@ class ContextEdits:
         until = next(iter(overlay.waiting.values()), "")
         order = [*WAIT_FOR]
         at = order.index(UNTIL.get(until, NOW)) + 1
-        overlay.wait(WAIT_FOR[next(one for one in (*order[at:], *order) if one in there)])
+        overlay.postpone(WAIT_FOR[next(one for one in (*order[at:], *order) if one in there)])
         self.changed()
         shown = self._state.panels.staged.what
         waits = shown.waits if shown is not None else ()
@@ -337,12 +337,12 @@ class ContextEdits:
         before = self.current_sizes()
         staged = overlay.stage_all(edits)
         if not staged:
-            self.answers.say_quietly(edit_answers.nothing_new(edits, overlay.standing))
+            self.answers.say_quietly(edit_answers.nothing_new(edits, overlay.edits_in_force))
             return ()
         ids = {edit.id for edit in staged}
         refused = [one for one in area.staging(scene).applied.held if one.edit.id in ids]
         if refused:
-            overlay.withdraw(staged)
+            overlay.remove_staged(staged)
             accepted = [edit for edit in staged if edit.id not in {one.edit.id for one in refused}]
             if accepted:
                 return self.stage(accepted, left + len(refused), refused[0].why)

@@ -140,7 +140,7 @@ class EditAnswers:
             )
             if report.needless:
                 self._pending = None
-                overlay.withdraw(edits)
+                overlay.remove_staged(edits)
                 changed()
                 return edit_answers.needless(report, self.blocks())
             return edit_answers.staged(report, self.blocks())

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.duplicates import standing
-from ctxtui.analysis.content.tools import ToolServer, totals
+from ctxtui.analysis.content.duplicates import duplicates_in
+from ctxtui.analysis.content.tools import ToolServer, count_definitions
 from ctxtui.core.tree import ROOT
 from ctxtui.services.library.workspace_files import repeats_of
 from ctxtui.tui.commands import Act, Command
@@ -238,7 +238,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return ()
         study_thread = study.thread(scene.thread)
-        duplicates = standing(study_thread.repeated, scene.session.tree, scene.head)
+        duplicates = duplicates_in(study_thread.repeated, scene.session.tree, scene.head)
         return heaviest_blocks.weighed(
             scene, study_thread.stays, study_thread.ledger if study_thread.has_costs else None, duplicates
         )
@@ -374,10 +374,10 @@ class ToolsScreen(HostedList[ListRow, None]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of tools never called."""
         servers = [row for row in self.rows if isinstance(row, ToolServer)]
-        defined, unused = totals(servers)
+        defined, unused = count_definitions(servers)
         return {ROW: f"{defined:,} definitions in {len(servers):,} groups; {unused:,} of them were never called."}
 
     def rule_notes(self, rows: Sequence[ListRow]) -> Spans:
         """Return how many tools were never called."""
         servers = tuple(row for row in rows if isinstance(row, ToolServer))
-        return toolset.notes(Toolset(servers, *totals(servers)))
+        return toolset.notes(Toolset(servers, *count_definitions(servers)))

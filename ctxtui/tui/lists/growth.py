@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
 
-from ctxtui.analysis.growth.feasible import GrowthReport, feasible
+from ctxtui.analysis.growth.feasible import GrowthReport, check_feasibility
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
@@ -186,7 +186,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         report = self._sentences.report
         if report is not None and report.ahead is not None and self._figures is not None:
             window, rows = report.ahead.window, [row.phase for row in self._figures.phases]
-            fits = feasible(report.ahead.outlook, rows, window.usable, window.window or window.limit)
+            fits = check_feasibility(report.ahead.outlook, rows, window.usable, window.window or window.limit)
             self._sentences.report = replace(report, feasible=fits)
         self._sentences.redraw()
         if self._sentences_only:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ctxtui.analysis.figures import context_size
-from ctxtui.analysis.growth.thread_tree import Kin, family
+from ctxtui.analysis.growth.thread_tree import ThreadNode, thread_nodes
 from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.views.inspector import threads
 from ctxtui.views.text.span import Span, Spans
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ctxtui.tui.inspector.state import InspectorState
 
 
-class ThreadsScreen(HostedList[Kin, str]):
+class ThreadsScreen(HostedList[ThreadNode, str]):
     """The threads, loaded until all are priced; the cursor starts on the previous thread."""
 
     tab_group = "money"
@@ -30,26 +30,26 @@ class ThreadsScreen(HostedList[Kin, str]):
         host.price_all()
         return host.study is not None
 
-    def load(self) -> Sequence[Kin]:
+    def load(self) -> Sequence[ThreadNode]:
         """Return the threads with the prices so far."""
         study = self.host.study
         if study is None:
             return ()
-        return family(study.session, study.costs, partial(context_size, study.book))
+        return thread_nodes(study.session, study.costs, partial(context_size, study.book))
 
-    def is_final(self, rows: Sequence[Kin]) -> bool:
+    def is_final(self, rows: Sequence[ThreadNode]) -> bool:
         """Whether all threads are priced."""
         return all(row.priced for row in rows)
 
-    def first_cursor(self, rows: Sequence[Kin]) -> int:
+    def first_cursor(self, rows: Sequence[ThreadNode]) -> int:
         """Return the row of the previous thread."""
         return next((i for i, row in enumerate(rows) if row.id == self.host.previous_thread), 0)
 
-    def table(self, rows: Sequence[Kin]) -> Table[Kin]:
+    def table(self, rows: Sequence[ThreadNode]) -> Table[ThreadNode]:
         """Return the table, with the present thread marked."""
         return threads.table(self.host.thread)
 
-    def rule_notes(self, rows: Sequence[Kin]) -> Spans:
+    def rule_notes(self, rows: Sequence[ThreadNode]) -> Spans:
         """Return the key that shows a thread."""
         return [Span("⏎", "accent bold"), Span(" show", "dim")]
 
@@ -57,7 +57,7 @@ class ThreadsScreen(HostedList[Kin, str]):
         """Return the arithmetic of the total cost."""
         return {ROW: threads.sums_of_total(self.rows)}
 
-    def choose(self, row: Kin) -> str:
+    def choose(self, row: ThreadNode) -> str:
         return row.id
 
     def done(self, result: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.tool_definitions import PREFIXING
+from ctxtui.analysis.content.tool_definitions import PREFIXING_CLIENTS
 from ctxtui.analysis.content.tools import (
     DEFERRED,
     FOUND,
@@ -16,8 +16,8 @@ from ctxtui.analysis.content.tools import (
     ToolFigures,
     ToolServer,
     ToolUse,
-    totals,
-    used,
+    count_definitions,
+    count_tool_calls,
 )
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers, safe_text, sums
@@ -42,16 +42,16 @@ def toolset(scene: Scene, use: ToolUse) -> Toolset:
     """The tools of the context shown, by server; most tokens first, then most calls."""
     use.show(scene.head)
     servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None))
-    return Toolset(servers, *totals(servers), scene.session.about.source)
+    return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
 
 def in_thread(scene: Scene) -> Toolset:
     """As `toolset`, with the calls of the whole thread up to the call shown."""
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
     use.show(scene.head)
-    calls = used(tree, scene.calls[: scene.number])
+    calls = count_tool_calls(tree, scene.calls[: scene.number])
     servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None, calls))
-    return Toolset(servers, *totals(servers), scene.session.about.source)
+    return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
 
 def notes(what: Toolset) -> list[Span]:
@@ -67,7 +67,7 @@ def server_label(name: str, source: str) -> str:
     """A server's name on screen: ``mcp github``; ``built-in`` where `source` names its servers."""
     if name:
         return f"mcp {safe_text.one_line(name, 60)}"
-    return "built-in" if source in PREFIXING else "no server named"
+    return "built-in" if source in PREFIXING_CLIENTS else "no server named"
 
 
 def lines(what: Toolset, room: int) -> Iterable[list[Span]]:

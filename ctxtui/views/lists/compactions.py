@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Again, Compaction, Fact
+from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Compaction, Fact, Recovery
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
@@ -184,7 +184,7 @@ def _back(fact: Fact, room: int) -> list[Span]:
     return [Span(first.how, "warn" if first.tokens else "ink"), Span(f" at {first.call:,}{more}", "dim")]
 
 
-def _sum(again: Sequence[Again]) -> int:
+def _sum(again: Sequence[Recovery]) -> int:
     return sum(one.tokens for one in again)
 
 

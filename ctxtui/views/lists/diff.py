@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Final
 
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
-from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.analysis.content.normalized import diff_text
+from ctxtui.analysis.content.volatile import ChangingBlock
 from ctxtui.analysis.content.word_diff import DiffSpan, word_diff
 from ctxtui.core.category import INDEX
 from ctxtui.views.blocks import one_line
@@ -38,14 +38,14 @@ _RESULT: Final = INDEX["tool_result"]
 _WIDE: Final = 100
 """Cells from which on a row says why a block left."""
 
-Row = Spans | Change | Unsteady
+Row = Spans | Change | ChangingBlock
 
 
 class DiffList:
     """The rows of `found` and of the blocks that change in the run of its second side. `opened` are the indices of
     the rows that are open, `whole` says that all lines of a changed block are shown, not only those near a change."""
 
-    def __init__(self, found: Diff, steady: Sequence[Unsteady]) -> None:
+    def __init__(self, found: Diff, steady: Sequence[ChangingBlock]) -> None:
         self.found = found
         self._steady = steady
         self.by_size = False
@@ -73,7 +73,7 @@ class DiffList:
 
     def selectable(self, index: int) -> bool:
         """Whether row `index` is a difference."""
-        return isinstance(self.rows[index], Change | Unsteady)
+        return isinstance(self.rows[index], Change | ChangingBlock)
 
     def change(self, index: int) -> Change | None:
         """The change of row `index`."""
@@ -91,7 +91,7 @@ class DiffList:
     def line(self, index: int, line: int, room: int, *, here: bool) -> Spans:
         """Line `line` of row `index` in `room` cells; `here` is where the cursor stands."""
         row = self.rows[index]
-        if not isinstance(row, Change | Unsteady):
+        if not isinstance(row, Change | ChangingBlock):
             return [Span(" "), *(self._body(index, room).line(line) or ())]
         if line:
             return [Span("  "), *(self._body(index, room).line(line - 1) or ())]
@@ -107,7 +107,7 @@ class DiffList:
         return found
 
     def _made(self, row: Row, room: int) -> Body:
-        if isinstance(row, Unsteady):
+        if isinstance(row, ChangingBlock):
             side = self.found.b
             return Body(drawn(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
         if not isinstance(row, Change):
@@ -118,7 +118,7 @@ class DiffList:
         side, node = (self.found.a, row.before) if row.after is None else (self.found.b, row.after)
         assert node is not None
         style = "del" if row.after is None else "add"
-        lines = safe_text.lines(words_of(side.tree[node]))
+        lines = safe_text.lines(diff_text(side.tree[node]))
         return Body(([Span("  │ ", style), *safe_text.spans(text, "ink")] for text in lines), room, hang=4)
 
 
@@ -126,7 +126,7 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
     old, new = a.tree[before], b.tree[after]
     if raw:
         return word_diff(old.block.body.decode("utf-8", "replace"), new.block.body.decode("utf-8", "replace"))
-    return word_diff(words_of(old), words_of(new))
+    return word_diff(diff_text(old), diff_text(new))
 
 
 def summary(found: Diff) -> Iterator[list[Span]]:
@@ -250,7 +250,7 @@ def said(side: DiffSide, node: int) -> Preview:
     return preview_of(side.book, node)
 
 
-def steady_row(side: DiffSide, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:
+def steady_row(side: DiffSide, one: ChangingBlock, room: int, *, here: bool = False) -> list[Span]:
     """A block that changed within the run: how often, and last at which call."""
     told = f"{one.changes:,}× last at call {one.calls[-1]:,}"
     return _line([Span("▸" if here else " ", "accent"), SIGN[CHANGED]], side, one.nodes[-1], Span(told, "warn"), room)

@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.placed_marks import LIVES
+from ctxtui.analysis.lab.placed_markers import LIVES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.views.blocks.body import wrapped
@@ -19,6 +19,8 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.staged_pane import paid
 
+PLACES: Final = 5
+"""Places that are listed; of the others only how many there are."""
 NAMED: Final = 3
 """Names that a sentence has; of the others it says how many there are."""
 
@@ -62,6 +64,8 @@ def _short(name: str) -> str:
 
 def saved(one: PricedFinding) -> str:
     """What it saves over the calls ahead."""
+    if one.finding.warning:
+        return "warning"
     if one.saves is not None:
         return numbers.money(one.saves)
     return f"{numbers.tokens(one.freed)} a call" if one.freed else "unknown"
@@ -111,6 +115,7 @@ def detail(one: PricedFinding, what: Findings, name: str, room: int) -> list[Spa
     out: list[Spans] = [[Span(f" {text}", "ink bold")] for text in safe_text.wrap(sentence(one.finding), wrap)]
     out += [[Span(" fix: " if n == 0 else "      ", "dim"), Span(text)]
             for n, text in enumerate(safe_text.wrap(cure(one.finding), wrap - 6))]  # fmt: skip
+    out += [[Span(f" {line}", "dim")] for line in places(one.finding)]
     rest = [*price_lines(one, what)]
     if one.finding.setting and one.finding.setting != one.finding.cure:
         rest.append([Span(f" {one.finding.setting}", "dim")])
@@ -120,9 +125,16 @@ def detail(one: PricedFinding, what: Findings, name: str, room: int) -> list[Spa
     return out
 
 
+def places(one: Finding) -> list[str]:
+    """Where it was found, a line each: ``call 3: api key (Bash cat .env)``."""
+    lines = [f"call {at.call:,}: {at.what} ({at.origin})" for at in one.places[:PLACES]]
+    more = len(one.places) - len(lines)
+    return [safe_text.one_line(line, 400) for line in lines] + ([f"and {more:,} more"] if more else [])
+
+
 def price_lines(one: PricedFinding, what: Findings) -> Iterator[Spans]:
     """What it saves: by the price tag, and in the calls that followed."""
-    if one.tag is not None:
+    if one.tag is not None and not one.finding.warning:
         yield from advice.price_lines(one.tag, one.risk)
     elif one.saves is not None:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far")]
@@ -177,6 +189,8 @@ def lines(what: Findings, name: str, room: int) -> Iterator[Spans]:
             yield [*(lead if n == 0 else [Span(" " * 12)]), Span(text)]
         wide = max(40, room)
         yield from wrapped([Span(" " * 12 + "→ ", "dim"), Span(cure(one.finding))], wide, 14)
+        for place in places(one.finding):
+            yield from wrapped([Span(" " * 12), Span(place, "dim")], wide, 14)
         for line in price_lines(one, what):
             yield from wrapped([Span(" " * 11), *line], wide, 12)
         told = command(one, name, what)

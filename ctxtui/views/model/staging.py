@@ -85,7 +85,7 @@ class Staging:
 
     def put_in(self, node: int) -> New | None:
         """What an edit put in that the call shown has sent as `node`; None where it is none of these."""
-        edit = self.sent.put_in.get(node) if self.sent is not None else None
+        edit = self.sent.inserted.get(node) if self.sent is not None else None
         if edit is None:
             return None
         digest = self.scene.session.tree[node].block.digest
@@ -274,8 +274,8 @@ class Staging:
         that was put in, that of its edit, ``dropped`` where the next request goes without it."""
         if node in self.marked:
             return "marked"
-        if self.sent is not None and node in self.sent.put_in:
-            edit = self.sent.put_in[node]
+        if self.sent is not None and node in self.sent.inserted:
+            edit = self.sent.inserted[node]
             return edit.spec.mark if edit is not None else "dropped"
         at = self.position(node)
         if at is None:

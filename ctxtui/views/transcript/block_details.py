@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.scene import Scene
@@ -15,20 +15,22 @@ from ctxtui.views.text.signs import REPEAT
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.block_weights import Weight
-    from ctxtui.analysis.content.duplicates import Repeat
+    from ctxtui.analysis.content.block_weights import BlockWeight
+    from ctxtui.analysis.content.duplicates import Duplicate
     from ctxtui.analysis.money.ledger import CostLedger
 
 
-def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None, room: int) -> list[list[Span]]:
+def details(
+    scene: Scene, node: int, stays: BlockLifetimes | None, repeat: Duplicate | None, room: int
+) -> list[list[Span]]:
     """The lines for the block of `node` in `room` cells; none where nothing is known of it yet, nor for a rule or what
     an edit puts in, which stand for no node."""
     # Imported here: nothing is open on the first screen.
-    from ctxtui.analysis.content.block_weights import weight
+    from ctxtui.analysis.content.block_weights import block_weight
 
     if node <= ROOT or stays is None or not scene.running.is_counted(node):
         return []
-    found = weight(node, scene.running.block_tokens(node), stays, scene.number)
+    found = block_weight(node, scene.running.block_tokens(node), stays, scene.number)
     texts = []
     gone = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if gone is not None:
@@ -44,7 +46,7 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
-def cacheable(weight: Weight) -> str:
+def cacheable(weight: BlockWeight) -> str:
     """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
     if not weight.stability:
         return "cacheable: not known yet"
@@ -54,7 +56,7 @@ def cacheable(weight: Weight) -> str:
     )
 
 
-def told(repeat: Repeat, turn: int) -> str:
+def told(repeat: Duplicate, turn: int) -> str:
     """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
     # Imported here: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
@@ -70,7 +72,7 @@ def told(repeat: Repeat, turn: int) -> str:
     }[repeat.kind]
 
 
-def standing(tree: Tree, path: Sequence[int], repeat: Repeat | None) -> Repeat | None:
+def standing(tree: Tree, path: Sequence[int], repeat: Duplicate | None) -> Duplicate | None:
     """`repeat`, if what stands for its block is on the context's `path` (its nodes in prompt order), too."""
     if repeat is None or repeat.other == ROOT:
         return repeat

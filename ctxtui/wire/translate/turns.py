@@ -68,7 +68,7 @@ _GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_M
 
 
 class TurnPart(NamedTuple):
-    """One block of a turn: `what` is its dialect-independent class, `value` its own JSON."""
+    """One block of a turn: `category` is its dialect-independent class, `value` its own JSON."""
 
     category: str
     kind: str

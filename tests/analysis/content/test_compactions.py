@@ -10,8 +10,8 @@ from ctxtui.analysis.content.compactions import (
     READ_AGAIN,
     SAID_AGAIN,
     Compaction,
-    better_summary,
-    compactions,
+    find_compactions,
+    improve_summary,
 )
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Session
@@ -47,7 +47,7 @@ def forgetful(summary: str = SUMMARY) -> Session:
 
 
 def found(session: Session) -> list[Compaction]:
-    return compactions(book_of(session), MAIN, lambda node, tokens: tokens / 1e6)
+    return find_compactions(book_of(session), MAIN, lambda node, tokens: tokens / 1e6)
 
 
 def test_files_decisions_and_literals_that_were_lost_and_how_they_came_back() -> None:
@@ -84,7 +84,7 @@ def test_a_literal_comes_back_in_a_result_or_is_spelled_out() -> None:
     [one] = found(story.session)
     back = {fact.text: fact.again[0].how for fact in one.of(LITERAL)}
     assert back == {"build-4711-x": SAID_AGAIN, "token-99-abcd": CAME_AGAIN} and one.literals == (2, 0)
-    told = better_summary(story.session.tree, one, "otherwise")
+    told = improve_summary(story.session.tree, one, "otherwise")
     assert told.startswith("We talked.") and "spelled out: build-4711-x" in told and "token-99" not in told
 
 
@@ -109,12 +109,12 @@ def test_no_compaction_and_several() -> None:
 def test_a_better_summary_has_what_was_lost() -> None:
     session = forgetful()
     [one] = found(session)
-    told = better_summary(session.tree, one, "otherwise")
+    told = improve_summary(session.tree, one, "otherwise")
     assert told.startswith(SUMMARY) and "src/lost.py" in told and "generated migrations" in told
     assert told.index("src/lost.py") < told.index("src/gone.py"), "what came back goes first"
     withheld = forgetful(" ")
     [sealed] = found(withheld)
-    assert sealed.sealed and better_summary(withheld.tree, sealed, "otherwise").startswith("otherwise")
+    assert sealed.sealed and improve_summary(withheld.tree, sealed, "otherwise").startswith("otherwise")
 
 
 def test_the_view_fits_every_width_and_says_the_figures_of_the_analysis() -> None:

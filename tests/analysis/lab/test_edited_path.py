@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.lab.edited_path import EditedPath, Proposing
+from ctxtui.analysis.lab.edited_path import EditedPath, Propose
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import RAW, Applied
@@ -21,7 +21,7 @@ from tests.curation.shaped import SHAPES, edits
 from tests.curation.test_situations import as_policies_ask, generated
 
 
-def staged(context: Context, log: tuple[Edit, ...], rules: ProviderRules) -> Proposing:
+def staged(context: Context, log: tuple[Edit, ...], rules: ProviderRules) -> Propose:
     """As the lab stages edits (`variant_pass`): all of them with the first call."""
     return lambda applied, known: (known, applied) if known else (log, apply(context, log, rules))
 

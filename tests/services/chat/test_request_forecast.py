@@ -38,7 +38,7 @@ def teller(session: Session, prices: Pricer) -> RequestForecaster:
 
 
 def asked(conversation: Conversation, words: str) -> Draft:
-    conversation.say(words)
+    conversation.add_user_message(words)
     return conversation.draft()
 
 

@@ -30,7 +30,7 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.editing import staging
 from ctxtui.services.editing.curate import curated
-from ctxtui.services.editing.edited_context import body
+from ctxtui.services.editing.edited_context import build_request_body
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.recordings.open import load
@@ -216,7 +216,9 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         counter = Counter()
         plain = curated(table.study.book, counter, choose_call(host.session), prices=price_table())
         left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
-        assert json.loads(body(plain).body)["messages"] == json.loads(left)["messages"], "curated is what was sent"
+        assert json.loads(build_request_body(plain).body)["messages"] == json.loads(left)["messages"], (
+            "curated is what was sent"
+        )
         assert plain.tag.freed == 0 and plain.tag.breaks_at is None
         table.stage(TRUNCATE, results[1], head=1, tail=0)
         more = table.pane()
@@ -336,7 +338,7 @@ def test_the_request_without_edits_is_counted_once_for_all_keys(monkeypatch: pyt
     table.stage(DROP, second)
     found = table.desk.staging(table.scene)
     assert found.before == before and found.after < before
-    assert [one.touched for one in counted] == [True]
+    assert [one.is_changed for one in counted] == [True]
 
 
 def test_a_long_context_is_priced_in_a_worker_and_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.curate import Curation, curated
-from ctxtui.services.editing.edited_context import body
+from ctxtui.services.editing.edited_context import build_request_body
 from ctxtui.services.recordings.open import load
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.weights import weigh
@@ -51,7 +51,7 @@ def written_count(book: Book, counter: Counter, found: Curation) -> int:
     for one in found.applied.items:
         if one.edit is None and one.node >= 0 and book.is_reported(one.node):
             told.setdefault(tree[one.node].block.digest, deque()).append(one.node)
-    request = DIALECTS[found.form.replace("-", "_")].decode_request(body(found).body, None)
+    request = DIALECTS[found.form.replace("-", "_")].decode_request(build_request_body(found).body, None)
     made, reported = Tree(), dict[int, float]()
     head = ROOT
     for item in request.items:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.analysis.lab.placed_marks import spelled, strategy_names
+from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
 from ctxtui.analysis.lab.report import session_lab
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.analysis.lab.variant_session import variant_session
@@ -90,11 +90,11 @@ def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: st
     """`ctxtui cache --markers` and the finding that names a strategy ask one function."""
     session = MADE[name](tmp_path)
     found = [one for one in placings(session, COUNTER, Settings()) if not one.relative]
-    names = [spelled(tried.name) for one in found for tried in one.tried]
+    names = [spell_name(tried.name) for one in found for tried in one.tried]
     markers = under_markers(make_account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
     for one in found:
         for tried in one.tried:
-            under = markers.of(spelled(tried.name), session.thread_calls(one.thread))
+            under = markers.of(spell_name(tried.name), session.thread_calls(one.thread))
             assert under is not None and under.usd is not None
             assert one.own - tried.cost == pytest.approx(-under.usd, abs=1e-9), tried.name
         assert one.plan.cost <= min(one.own, one.tried[0].cost) + 1e-9

@@ -19,13 +19,13 @@ from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.exporting import resumed
+from ctxtui.services.editing.exporting import copy_own_transcript
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.summary_memory import usage_pass
 from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate
-from ctxtui.transcripts.joined import SessionJoin, news_between
+from ctxtui.transcripts.joined import SessionJoin, events_between
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 from tests.corpus import ABSENT, corpus_files, few_params
@@ -287,7 +287,7 @@ def test_calls_that_come_between_make_another_session() -> None:
     old, new = Session(), Session()
     for session, calls in ((old, [two]), (new, [one, two])):
         session.calls, session.order = {call.id: call for call in calls}, {"main": [call.id for call in calls]}
-    assert news_between(old, new) is None and news_between(new, new) == []
+    assert events_between(old, new) is None and events_between(new, new) == []
 
 
 def test_what_ctxtui_did_not_record_is_opened_as_ever(home: Path, tmp_path: Path) -> None:
@@ -305,15 +305,18 @@ def test_the_clients_own_records_are_what_is_copied_for_it(home: Path, tmp_path:
     transcript = plant(home, tmp_path)
     alone = load(transcript)
     chosen = choose_call(alone.session)
-    expected = resumed(alone, chosen, "claude-code")
+    expected = copy_own_transcript(alone, chosen, "claude-code")
     record(list(alone.session.calls.values())[2:], transcript.stem)
     joined = load(transcript)
-    found = resumed(joined, choose_call(joined.session), "claude-code")
+    found = copy_own_transcript(joined, choose_call(joined.session), "claude-code")
     assert joined.transcript == transcript
     assert found.data.count(b"\n") == expected.data.count(b"\n") and found.lost == expected.lost
     # What only went by here is translated.
     one = choose_call(joined.session)
-    assert resumed(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data != found.data
+    assert (
+        copy_own_transcript(joined, replace(one, call=replace(one.call, id="strange")), "claude-code").data
+        != found.data
+    )
 
 
 def test_a_fork_counts_the_calls_that_are_shown(home: Path, tmp_path: Path) -> None:

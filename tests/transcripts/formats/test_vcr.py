@@ -15,7 +15,7 @@ import yaml
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats import vcr
-from ctxtui.transcripts.registry import what_is
+from ctxtui.transcripts.registry import describe_file
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.cases import wire_traffic as cases
@@ -164,7 +164,7 @@ def test_a_cassette_without_model_traffic() -> None:
     data = python_cassette([cases.elsewhere()])
     session = read(data, NAME)
     assert not session.calls and all(t.tip == 0 for t in session.threads.values())
-    assert what_is(data, NAME) == "a VCR cassette without model traffic"
+    assert describe_file(data, NAME) == "a VCR cassette without model traffic"
 
 
 def test_a_cut_cassette_gives_what_is_whole() -> None:

@@ -24,7 +24,7 @@ from ctxtui.services.counting.labels import load_rules
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.summarize import Price, filled_usage
 from ctxtui.services.recordings.open import load_usage
-from ctxtui.store.cache import name_of_stored
+from ctxtui.store.cache import stored_session_key
 from ctxtui.store.rows import sql_text
 from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
@@ -54,7 +54,7 @@ def usage_version_for(settings: Settings) -> str:
 
 def place_of(seen: SessionSummary) -> tuple[str, int]:
     """What a session is remembered by beside its time: its file and that one's size, or the database's id and calls."""
-    return seen.path or name_of_stored(seen.stored), seen.size
+    return seen.path or stored_session_key(seen.stored), seen.size
 
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
@@ -100,8 +100,8 @@ def each_remembered(
     try:
         with Store.open(path) as store:
             # What is known in full comes last, and takes the place of the usage alone.
-            rows = store.summaries(usage_version_for(settings)) if usage else []
-            rows += store.summaries(version_for(settings))
+            rows = store.load_summaries(usage_version_for(settings)) if usage else []
+            rows += store.load_summaries(version_for(settings))
     except CtxtuiError:
         return  # whoever listed the sessions has told what is wrong with the database
     kept = {(name, size, mtime): told for name, size, mtime, told in rows}
@@ -123,7 +123,7 @@ def why_anew(seen: Iterable[SessionSummary], settings: Settings) -> str:
         return ""
     try:
         with Store.open(path) as store:
-            rows = store.summaries_otherwise((now, usage_version_for(settings)))
+            rows = store.outdated_summaries((now, usage_version_for(settings)))
     except CtxtuiError:
         return ""  # whoever listed the sessions has told what is wrong with the database
     kept = {(name, size, mtime): version for name, size, mtime, version in rows}
@@ -150,7 +150,7 @@ def keep_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
         return
     # Nothing is lost but the time to read them again.
     with suppress(CtxtuiError), Store.open(database(settings.data_dir)) as store:
-        store.remember_less(rows, usage_version_for(settings), version_for(settings))
+        store.save_brief_summaries(rows, usage_version_for(settings), version_for(settings))
 
 
 def usage_pass(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:

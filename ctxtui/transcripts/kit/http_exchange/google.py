@@ -5,25 +5,25 @@ from __future__ import annotations
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import listed, obj, word
-from ctxtui.transcripts.kit.messages import spoken
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
+from ctxtui.transcripts.kit.messages import make_message
 
 
 def contents_items(contents: Json) -> list[Item]:
     """Convert contents, each of which may be a string, to items."""
-    return [item for content in listed(contents) for item in _message(content)]
+    return [item for content in as_list(contents) for item in _message(content)]
 
 
 def _message(content: Json) -> list[Item]:
     if isinstance(content, str):
-        return spoken("user", content)
-    held = obj(content)
-    return spoken(word(held.get("role")) or "user", *parts(held.get("parts")))
+        return make_message("user", content)
+    held = as_dict(content)
+    return make_message(as_str(held.get("role")) or "user", *convert_parts(held.get("parts")))
 
 
-def parts(content: Json) -> list[Json]:
+def convert_parts(content: Json) -> list[Json]:
     """Convert content in any of its forms (a string, a part, a list of parts) to parts in Anthropic's spelling."""
-    found = [content] if isinstance(content, str | dict) else listed(content)
+    found = [content] if isinstance(content, str | dict) else as_list(content)
     return [_typed(part) for part in found]
 
 
@@ -37,19 +37,19 @@ def _typed(part: Json) -> Json:
         thought = rest.pop("thought", False) is True
         signature = rest.pop("thoughtSignature", None) if thought else None
         return messages.thinking(words, signature, **rest) if thought else messages.text(words, **rest)
-    call = obj(_pop(rest, "functionCall", "function_call"))
+    call = as_dict(_pop(rest, "functionCall", "function_call"))
     if call:
         return messages.tool_use(call.get("id") or call.get("name"), call.get("name"), call.get("args", {}), **rest)
-    answer = obj(_pop(rest, "functionResponse", "function_response"))
+    answer = as_dict(_pop(rest, "functionResponse", "function_response"))
     if answer:
         id_ = answer.get("id") or answer.get("name")
         return messages.tool_result(id_, answer.get("response"), name=answer.get("name"), **rest)
-    data = obj(_pop(rest, "inlineData", "inline_data"))
+    data = as_dict(_pop(rest, "inlineData", "inline_data"))
     if data:
-        return _media(word(data.get("mimeType", data.get("mime_type"))), {"data": data.get("data")}, rest)
-    file = obj(_pop(rest, "fileData", "file_data"))
+        return _media(as_str(data.get("mimeType", data.get("mime_type"))), {"data": data.get("data")}, rest)
+    file = as_dict(_pop(rest, "fileData", "file_data"))
     if file:
-        kind = word(file.get("mimeType", file.get("mime_type")))
+        kind = as_str(file.get("mimeType", file.get("mime_type")))
         return _media(kind, {"url": file.get("fileUri", file.get("file_uri"))}, rest)
     return {"type": next(iter(rest), "part"), **rest}
 

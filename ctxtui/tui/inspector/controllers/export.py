@@ -36,13 +36,13 @@ class ExportController(EditController):
         scene, area, loaded = self.panels.scene, self.edits.staging_area, self.state.loaded
         if self.prompt.is_asking or scene is None or area is None or loaded is None or not self.edits.check_ready():
             return
-        from ctxtui.services.editing.exporting import offers
+        from ctxtui.services.editing.exporting import list_forms
 
         ready, edits = area.leaving(scene), area.overlay(self.state.thread).applied
         if ready.applied.refused:
             self.say(failed(f"refused: {ready.applied.refused}"))
             return
-        formats = offers(ready, loaded.path, edits)
+        formats = list_forms(ready, loaded.path, edits)
         words: list[Span] = [Span(" write as ")]
         for key, form in formats.items():
             label = "resume" if form == ready.resumed else _SHORT_NAMES.get(form, form)
@@ -51,7 +51,7 @@ class ExportController(EditController):
 
     def _ask_file(self, ready: Ready, form: str) -> None:
         """Ask for the file."""
-        from ctxtui.services.editing.exporting import CURL, place_for
+        from ctxtui.services.editing.exporting import CURL, default_path
 
         if form == CURL:
             self._in_worker(lambda: self._copy_curl(ready))
@@ -62,23 +62,23 @@ class ExportController(EditController):
             if place.strip():
                 self._in_worker(lambda: self._save(ready, form, place.strip()))
 
-        self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, place_for(ready, form, source))
+        self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, default_path(ready, form, source))
 
     def show_request(self) -> None:
         """Show the next request as text, with applied and staged edits, and its difference from the last."""
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return
-        from ctxtui.services.editing.edited_context import body
-        from ctxtui.services.editing.exporting import exported
+        from ctxtui.services.editing.edited_context import build_request_body
+        from ctxtui.services.editing.exporting import export_session
 
         ready = area.leaving(scene, staged=True)
         chosen = ready.chosen
 
         def make() -> Requests:
-            sent = exported(ready.session, ready.form, chosen).data if chosen.call.id else b""
+            sent = export_session(ready.session, ready.form, chosen).data if chosen.call.id else b""
             missing = "" if ready.whole else "; system prompt and tools were not recorded"
-            return Requests(body(ready).body, sent, missing)
+            return Requests(build_request_body(ready).body, sent, missing)
 
         self.access.push(RequestScreen(make, self._pager), lambda _: None)
 
@@ -88,14 +88,14 @@ class ExportController(EditController):
         overlay, loaded = self.edits.overlay, self.state.loaded
         assert overlay is not None and loaded is not None
         staged_count = len(overlay.staged)
-        message = save(ready, form, loaded.path, overlay.applied, place).told
+        message = save(ready, form, loaded.path, overlay.applied, place).message
         return message + (f"; without {staged_count:,} edits that are only staged" if staged_count else "")
 
     def _copy_curl(self, ready: Ready) -> str:
-        from ctxtui.services.editing.exporting import CURL, data_of
+        from ctxtui.services.editing.exporting import CURL, write_form
 
         assert self.state.loaded is not None
-        data = data_of(ready, CURL, self.state.loaded.path, ()).data
+        data = write_form(ready, CURL, self.state.loaded.path, ()).data
         if len(data) > MAX_CLIPBOARD_BYTES:
             raise CtxtuiError(f"{len(data):,} bytes do not fit into the clipboard", way_out="a or o writes a file")
         self.access.deliver(lambda: self.access.copy(data.decode("utf-8", "replace")))

@@ -127,7 +127,7 @@ class ForkController(EditController):
         self._ask_where(ready, len(overlay.staged))
 
     def _ask_where(self, ready: Ready, staged: int) -> None:
-        from ctxtui.services.editing.edited_context import TRANSLATED, resumed_by, unfit
+        from ctxtui.services.editing.edited_context import TRANSLATED, resumed_by, unfit_reason
         from ctxtui.services.editing.exporting import CURL
         from ctxtui.transcripts.targets import TARGETS
 
@@ -140,7 +140,7 @@ class ForkController(EditController):
             # The full commands of the other tools would not fit into one line.
             command = TARGETS[form].command.partition(" {")[0] if form in TRANSLATED else form
             choices[key] = (command, partial(self._write_session, ready, form, command))
-            if why := unfit(ready, form, loaded.path):
+            if why := unfit_reason(ready, form, loaded.path):
                 unfit_reasons[key] = why
                 choices[key] = (command, partial(self.prompt.refuse, f"not by {command}: {why}"))
         if ready.form != "ollama-chat":
@@ -156,16 +156,16 @@ class ForkController(EditController):
     def _write_session(self, ready: Ready, form: str, command: str) -> None:
         """Write a new session for the tool that recorded this one where it finds it, or ask for a place."""
         from ctxtui.services.editing.edited_context import resumed_by
-        from ctxtui.services.editing.exporting import looked_for, place_for
+        from ctxtui.services.editing.exporting import default_path, is_searched
 
         source = self.state.loaded.path if self.state.loaded is not None else None
-        if form == resumed_by(ready, source) and looked_for(form, source, os.environ):
-            self._in_worker(lambda: self._save_to_file(ready, form, place_for(ready, form, source)))
+        if form == resumed_by(ready, source) and is_searched(form, source, os.environ):
+            self._in_worker(lambda: self._save_to_file(ready, form, default_path(ready, form, source)))
         else:
             self._ask_place(ready, form, command)
 
     def _ask_place(self, ready: Ready, form: str, label: str) -> None:
-        from ctxtui.services.editing.exporting import place_for
+        from ctxtui.services.editing.exporting import default_path
 
         source = self.state.loaded.path if self.state.loaded is not None else None
 
@@ -174,7 +174,7 @@ class ForkController(EditController):
                 self._in_worker(lambda: self._save_to_file(ready, form, place.strip()))
 
         self.prompt.ask_for(
-            [Span(f" {label}: write to › ", "accent bold")], write, place_for(ready, form, source, os.environ)
+            [Span(f" {label}: write to › ", "accent bold")], write, default_path(ready, form, source, os.environ)
         )
 
     def _save_to_file(self, ready: Ready, form: str, place: str) -> Handover:
@@ -191,13 +191,13 @@ class ForkController(EditController):
         )
 
     def _copy_curl(self, ready: Ready, form: str) -> Handover:
-        from ctxtui.services.editing.exporting import data_of, without
+        from ctxtui.services.editing.exporting import left_out, write_form
 
         assert self.state.loaded is not None
-        export = data_of(ready, form, self.state.loaded.path, ())
+        export = write_form(ready, form, self.state.loaded.path, ())
         if len(export.data) > MAX_CLIPBOARD_BYTES:
             raise CtxtuiError(f"{len(export.data):,} bytes do not fit into the clipboard", way_out="w writes a file")
-        return Handover(export.data.decode("utf-8", "replace"), "curl", "the clipboard", without(export))
+        return Handover(export.data.decode("utf-8", "replace"), "curl", "the clipboard", left_out(export))
 
     def _in_worker(self, job: Callable[[], Handover]) -> None:
         self.say([Span("writing …", "dim")])
@@ -218,7 +218,7 @@ class ForkController(EditController):
         self.access.copy(handover.copied)
         overlay = self.edits.overlay
         if overlay is not None:
-            overlay.leave(handover.command, handover.place, handover.without, handover.folder)
+            overlay.record_export(handover.command, handover.place, handover.without, handover.folder)
             self.edits.changed()
         command = f"{handover.command} request" if handover.command == "curl" else handover.command or handover.place
         file = handover.place if handover.folder else ""

@@ -63,7 +63,7 @@ class NotesController(Controller):
             try:
                 book = self.notebook or source.notebook(loaded)
                 kept = read(book)
-                marked = notes.standing(loaded.session, kept)
+                marked = notes.locate_notes(loaded.session, kept)
             except CtxtuiError as error:
                 why = f"notes: {error}"
                 self.access.deliver(lambda: self.prompt.refuse(why))
@@ -236,9 +236,9 @@ class NotesController(Controller):
         """Ask for the name of the phase that starts with the call shown."""
         note = self._call_note()
         if note is not None:
-            from ctxtui.analysis.growth.phases import NAMED
+            from ctxtui.analysis.growth.phases import NOTE_PREFIX
 
-            self._ask_for(note, note.text or f"{NAMED} ")
+            self._ask_for(note, note.text or f"{NOTE_PREFIX} ")
 
     def _growth(self) -> GrowthReport:
         """Return the growth report, computed in a separate process."""
@@ -249,9 +249,9 @@ class NotesController(Controller):
     def _growth_figures(self) -> GrowthFigures:
         """Return chart and phases; runs in a worker. Raises `BadPattern`."""
         from ctxtui.analysis.figures import figures
-        from ctxtui.analysis.growth.growth import grew_in, sizes
-        from ctxtui.analysis.growth.phases import phases
-        from ctxtui.analysis.money.spending import SpendingRow, row_of
+        from ctxtui.analysis.growth.growth import call_sizes, grown_parts_in
+        from ctxtui.analysis.growth.phases import build_phases
+        from ctxtui.analysis.money.spending import SpendingRow, call_row
         from ctxtui.services.study.phase_rules import find_phases
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
@@ -269,17 +269,17 @@ class NotesController(Controller):
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens
 
         def cost(call: Call) -> tuple[SpendingRow, bool]:
-            return row_of(call, costs.get(call.id), ""), call.usage is None or call.id in costs
+            return call_row(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
-        every = sizes(book, calls)
-        rows = phases(
+        every = call_sizes(book, calls)
+        rows = build_phases(
             calls, find_phases(study.session, calls, self.state.source.settings.phases, self._notes), tokens, cost
         )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [call_growth.number - 1 for call_growth in every if call_growth.broken]
         chart = StackedChart([call_growth.parts for call_growth in every], window, self.state.index, cuts)
-        return GrowthFigures(chart, grown(rows, [grew_in(every, row) for row in rows]))
+        return GrowthFigures(chart, grown(rows, [grown_parts_in(every, row) for row in rows]))
 
 
 class _NoteCommand(Command):

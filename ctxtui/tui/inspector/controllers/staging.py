@@ -48,7 +48,7 @@ class StagingController(EditController):
         positions = self.edits.require_positions()
         if not positions:
             return
-        about = overlay.about(context.targets(positions))
+        about = overlay.edits_of(context.targets(positions))
         existing = edits_from_selection.covering_edits(context, about, kind, positions)
         if existing:
             self.edits.take_back(existing)

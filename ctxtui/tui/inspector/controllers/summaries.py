@@ -164,14 +164,14 @@ class SummariesController(EditController):
         )
 
     def _prepare(self, scene: Scene, edit: Edit, model_choice: ModelChoice, own: Ready | None) -> None:
-        from ctxtui.curation.summary_request import needed
+        from ctxtui.curation.summary_request import quoted_literals
         from ctxtui.services.chat.model_summary import SummaryPart
 
         context = self.edits.context_of(scene)
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
         literals = self.edits.staging_area.literals if self.edits.staging_area is not None else None
         sections = [one.strip() for one in self._asker.config.settings.summary_sections.split(";") if one.strip()]
-        keep = needed(literals, positions) if literals is not None else ()
+        keep = quoted_literals(literals, positions) if literals is not None else ()
         part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
         self.say([Span("connecting to the model …", "dim")])
         self.access.run(
