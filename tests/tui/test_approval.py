@@ -116,7 +116,7 @@ async def test_a_draft_waits_aside_while_the_tool_is_answered_by_the_keys_that_a
         assert "esc answer" in foot() and "?" not in screen.prompt.text
         await pilot.press(*" yan", "escape")
         await asked_for_leave(screen, pilot)
-        assert "y once  a always  n no  N never" in foot() and "esc later" in foot() and "look round" not in foot()
+        assert "y once  a always  n no  N never" in foot() and "esc later" in foot() and "to the panes" not in foot()
         await pilot.press("escape")
         await until(pilot, lambda: "write_file needs your permission: i answers" in foot() and " i answer " in foot())
         await pilot.press("i")
@@ -129,7 +129,7 @@ async def test_a_draft_waits_aside_while_the_tool_is_answered_by_the_keys_that_a
         await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.is_running)
         assert not (tmp_path / "work" / "2.txt").exists() and screen.prompt.text == "half an idea yan"
-        assert "esc look round" in foot() and foot().count("esc ") == 1, "one name for one key"
+        assert "esc to the panes" in foot() and foot().count("esc ") == 1, "one name for one key"
         await pilot.press("escape")
         await until(pilot, lambda: "i type a message" in foot() and "i talk" in foot())
 

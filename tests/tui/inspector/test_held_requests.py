@@ -76,7 +76,7 @@ async def attached(tmp_path: Path, size: tuple[int, int]) -> AsyncIterator[Opene
 async def hold(run: HoldingRun, program: Program, screen: InspectorScreen, pilot: Pilot[None]) -> asyncio.Task[str]:
     """The next request is wanted held, comes, and is asked about."""
     await pilot.press("ctrl+o")
-    assert "the next request will be held" in text(screen)
+    assert "The next request will be held" in text(screen)
     await run.until(lambda: run.gate.next == {"s"})
     told = asyncio.ensure_future(program.ask(SECOND))
     await until(pilot, lambda: screen.line.is_asking and SECOND in text(screen))

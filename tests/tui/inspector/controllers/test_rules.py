@@ -63,4 +63,4 @@ async def test_a_broken_prefix_says_what_it_costs() -> None:
         pane.move_to(kinds(pane.data)["break"])
         await pilot.press("enter")
         await pilot.pause()
-        assert "from here on the request differs" in text(screen) and "cached" in text(screen)
+        assert "The request differs from here on" in text(screen) and "cached" in text(screen)

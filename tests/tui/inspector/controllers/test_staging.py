@@ -430,9 +430,9 @@ async def test_every_key_that_edits_answers_and_what_gains_nothing_is_not_staged
         overlay = screen.edits.overlay
         assert overlay is not None
         for key, why in (
-            *((key, "nothing is staged") for key in "aXwl"),
-            ("u", "nothing to undo"),
-            ("ctrl+r", "nothing to do again"),
+            *((key, "No edit is staged") for key in "aXwl"),
+            ("u", "Nothing to undo"),
+            ("ctrl+r", "Nothing to redo"),
             ("E", "log is empty"),
             ("z", "no edit touches"),
         ):
@@ -478,6 +478,6 @@ async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_i
         assert len(overlay.applied) == 1
         overlay._earlier = {entry.id for entry in overlay.log}
         await pilot.press("u")
-        assert "an earlier run did this: apply of 1" in text(screen) and len(overlay.applied) == 1
+        assert "Made in an earlier run: apply of 1" in text(screen) and len(overlay.applied) == 1
         await pilot.press("u")
         assert not overlay.applied

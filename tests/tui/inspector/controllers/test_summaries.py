@@ -122,7 +122,7 @@ async def test_a_remark_is_kept_with_the_summary() -> None:
         await pilot.press("enter")
         assert screen.edits.overlay is not None
         edit = screen.edits.overlay.staged[-1]
-        assert (edit.kind, edit.params["text"]) == ("annotate", "too short") and "remark is kept" in said(screen)
+        assert (edit.kind, edit.params["text"]) == ("annotate", "too short") and "remark saved" in said(screen)
 
 
 async def test_an_answer_that_comes_late_stands_in_the_thread_that_asked() -> None:
