@@ -101,7 +101,7 @@ def test_a_screen_on_a_full_disk_shows_what_there_is_and_says_what_it_cannot_kee
             os.write(terminal.fd, b"\x10")
             seen(screen, "commands")
             os.write(terminal.fd, b"import session\r")
-            seen(screen, "✗ refused: ")
+            seen(screen, "✗ failed: ")
             seen(screen, "full")
         os.write(terminal.fd, b"q")
         code = ended(terminal, 40)

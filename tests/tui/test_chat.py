@@ -211,7 +211,7 @@ async def test_what_is_held_is_sent_or_taken_back_with_a_key(tmp_path: Path) -> 
         for key, status in (("x", "taken back"), ("enter", "sent")):
             await pilot.press("ctrl+o")
             await say(screen, pilot, "hi", wait=False)
-            await until(pilot, lambda: "take it back" in shown(screen) and screen.prompt.is_ready)
+            await until(pilot, lambda: "cancel it" in shown(screen) and screen.prompt.is_ready)
             await pilot.press(key)
             await until(pilot, lambda: not screen.state.is_running)
             assert len(server.bodies) == (status == "sent"), status
@@ -304,19 +304,19 @@ async def test_no_other_alarm_hides_what_is_not_recorded(tmp_path: Path, size: t
     script = [answer("m1", text("all the same"))]
     async with provider(script) as server, chatting(tmp_path, server, size) as (screen, pilot):
         await until(pilot, lambda: "not recorded" in shown(screen))
-        screen.state.tells.alarm.emit("the rest was cut")
+        screen.state.tells.alarm.emit("and cut the rest")
         await say(screen, pilot, "hi")
         screen.owner(TurnController).dismiss_alarm()
-        screen.state.tells.alarm.emit("the rest was cut")
+        screen.state.tells.alarm.emit("and cut the rest")
         await pilot.pause(0.2)
-        assert "not recorded" in shown(screen) and "the rest was cut" not in shown(screen)
+        assert "not recorded" in shown(screen) and "and cut the rest" not in shown(screen)
         home.unlink()
         screen.state.host.keep_draft("")
         await until(pilot, lambda: "not recorded" not in shown(screen))
         if size[1] >= 16:
-            assert "the rest was cut" in shown(screen), "the other one was not forgotten"
+            assert "and cut the rest" in shown(screen), "the other one was not forgotten"
             screen.owner(TurnController).dismiss_alarm()
-            await until(pilot, lambda: "the rest was cut" not in shown(screen))
+            await until(pilot, lambda: "and cut the rest" not in shown(screen))
     app = pilot.app
     assert isinstance(app, CtxtuiApp) and app.farewell == ""
 
@@ -393,7 +393,7 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
             partner = screen.state.host.chat_model
             assert partner is not None and (partner.model, partner.window) == ("tiny", 16384)
             await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 60)
-            await until(pilot, lambda: "the rest was cut" in shown(screen))
+            await until(pilot, lambda: "and cut the rest" in shown(screen))
             assert "llama-server with -c" in screen.alarm.words
             assert screen.state.rows is not None and screen.state.rows.unseen
             # What is shown as the context is what was read of it, not 819.8 % of it; its parts follow a moment later.
@@ -408,7 +408,7 @@ async def test_a_local_server_that_cut_the_prompt_raises_an_alarm(tmp_path: Path
             await pilot.press("escape")
             await screen.run_action("command('DismissAlarm')")
             await pilot.pause(0.1)
-            assert "the rest was cut" not in shown(screen)
+            assert "and cut the rest" not in shown(screen)
 
 
 async def test_thresholds_in_tokens_warn_too(tmp_path: Path) -> None:
@@ -536,14 +536,14 @@ async def test_the_draft_waits_while_an_earlier_message_is_edited(tmp_path: Path
         assert screen.prompt.text == "hello"
         await pilot.press("escape", "i")
         assert screen.prompt.text == "half a"
-        assert "as a branch" not in shown(screen)
+        assert "a branch" not in shown(screen)
         await pilot.press("escape", "U", *" there")
         await do(pilot, "PutNote")
         await pilot.press("escape")
         assert screen.prompt.text == "hello there"
         assert "starts a branch here" in shown(screen), "what Enter will do is said again after the question"
         await pilot.press("enter")
-        assert screen.prompt.text == "half a" and "as a branch" not in shown(screen)
+        assert screen.prompt.text == "half a" and "a branch here" not in shown(screen)
         await until(pilot, lambda: len(received(seen)) == 2 and not screen.state.is_running)
         assert received(seen) == ["hello", "hello there"]
         assert len(json.loads(seen[-1].body)["messages"]) == 1, "a branch: it stands in place of the first"

@@ -123,7 +123,7 @@ async def test_w_goes_round_the_moments_and_a_applies_what_leaves_now(tmp_path: 
         await pilot.press("w")
         assert [*overlay.waiting.values()] == ["miss"] and "1 waits for next miss" in shown(screen)
         await pilot.press("w")
-        assert not overlay.waiting and "applies it now" in shown(screen)
+        assert not overlay.waiting and "applies them now" in shown(screen)
         await pilot.press("a")
         assert len(overlay.applied) == 1
         await say(screen, pilot, "and now?")

@@ -68,7 +68,7 @@ async def test_every_way_has_its_table(size: tuple[int, int]) -> None:
             head = "server, tool" if way == "tool" else way.replace("-", " ")
             await until(pilot, lambda head=head: head in text(app))  # type: ignore[misc]
         await pilot.press("tab")
-        await until(pilot, lambda: "No miss that lost money" in text(app))
+        await until(pilot, lambda: "No miss cost money" in text(app))
         await pilot.press("tab")
         await until(pilot, lambda: "client-version=2.1.10" in text(app))
         await pilot.press("tab")

@@ -147,7 +147,7 @@ async def test_repeats_are_listed_and_both_blocks_can_be_shown() -> None:
 async def test_nothing_twice_is_said() -> None:
     async with opened(every_category()) as (screen, pilot):
         await from_palette(pilot, "same content elsewhere")
-        await until(pilot, lambda: "Nothing in this context" in seen(screen))
+        await until(pilot, lambda: "No block in this context" in seen(screen))
 
 
 async def test_phases_are_listed_and_one_can_be_named(tmp_path: Path) -> None:

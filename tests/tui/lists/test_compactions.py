@@ -80,5 +80,5 @@ async def test_results_that_the_client_took_out_are_gone_to() -> None:
     story.user("again").call("three").user("last").call("four")
     async with opened(story.session) as (screen, pilot):
         await pilot.press("Z")
-        await until(pilot, lambda: "took out earlier results" in text(screen))
+        await until(pilot, lambda: "removed earlier results" in text(screen))
         assert screen.state.index == 2

@@ -304,7 +304,7 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         assert edit is not None and str(edit.params["text"]).endswith("- kept: line of code")
         await until(pilot, lambda: desk.next_call(scene, screen.state.feed.request_load) is not None)
         await pilot.press("l")
-        assert "no later block quotes what goes" in text(screen)
+        assert "No later block quotes dropped text" in text(screen)
         at(screen, "first question")
         screen.owner(SummariesController).rate("good")
         assert [one.kind for one in overlay.staged][-1] == "annotate"
@@ -434,7 +434,7 @@ async def test_every_key_that_edits_answers_and_what_gains_nothing_is_not_staged
             ("u", "Nothing to undo"),
             ("ctrl+r", "Nothing to redo"),
             ("E", "log is empty"),
-            ("z", "no edit touches"),
+            ("z", "No edit touches"),
         ):
             await pilot.press(key)
             assert why in told(screen), key
@@ -473,7 +473,7 @@ async def test_a_summary_is_read_before_it_is_applied_and_what_another_run_did_i
         assert rows.is_open(row) is None
         rows.read.clear()
         await pilot.press("a")
-        assert not overlay.applied and rows.is_open(row) is not None and "read the summary" in text(screen)
+        assert not overlay.applied and rows.is_open(row) is not None and "Read the summary" in text(screen)
         await pilot.press("a")
         assert len(overlay.applied) == 1
         overlay._earlier = {entry.id for entry in overlay.log}

@@ -53,7 +53,7 @@ async def test_a_safe_cut_is_named_and_gone_to() -> None:
         assert reasons.cut is not None and scene is not None
         assert not loses_text(screen.edits.context_of(scene), reasons.cut.edits)
         await pilot.press("shift+tab", "enter")
-        await until(pilot, lambda: "lists what would help" in text(screen))
+        await until(pilot, lambda: "lists the advice" in text(screen))
         assert screen.panels.transcript.has_focus, "the first block of the cut"
 
 
