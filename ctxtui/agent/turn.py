@@ -68,7 +68,7 @@ class TurnState(Struct, frozen=True, kw_only=True):
 
     `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far, `asked`
     the ids that wait for permission; for the first of them `planned` means that its write is planned, so that the user
-    is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `let_go` means that the
+    is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next` means that the
     one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user decided on for the
     whole session; without `attended` there is no user to ask. `rounds` counts the requests of this turn, of which more
     than `most` are held (0: no limit).
@@ -107,12 +107,12 @@ def step(state: TurnState, event: Event) -> Step:
 
 def _prepare(state: TurnState) -> Step:
     add_commands: list[Command] = [AddUser(text) for text in state.queue]
-    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, let_go=False), [*add_commands, Prepare()]
+    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False), [*add_commands, Prepare()]
 
 
 def _rest(state: TurnState, *before: Command) -> Step:
     """End a turn; messages sent meanwhile begin the next one."""
-    ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, let_go=False)
+    ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, release_next=False)
     if ended.queue and not any(isinstance(one, Tell) for one in before):
         again, commands = _prepare(ended)
         return again, [*before, *commands]
@@ -131,7 +131,7 @@ def _hold_next(state: TurnState, _: HoldNext) -> Step:
 def _prepared(state: TurnState, event: Prepared) -> Step:
     over = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
     reason = "you asked for it" if state.hold else "" if state.release_next else event.reason or over
-    state = replace(state, let_go=False)
+    state = replace(state, release_next=False)
     if reason:
         return replace(state, phase=TurnPhase.HELD, hold=False), [HoldRequest(reason)]
     return _send(state)
@@ -146,7 +146,7 @@ def _released(state: TurnState, _: Released) -> Step:
     if state.phase != TurnPhase.HELD:
         return _prepare(state)
     # Built again: edits may have been applied while it was held.
-    return replace(state, phase=TurnPhase.PREPARING, rounds=0, attempt=0, let_go=True), [Prepare()]
+    return replace(state, phase=TurnPhase.PREPARING, rounds=0, attempt=0, release_next=True), [Prepare()]
 
 
 def _answered(state: TurnState, event: Answered) -> Step:
