@@ -66,9 +66,9 @@ class TurnPhase(StrEnum):
 class TurnState(Struct, frozen=True, kw_only=True):
     """State of a turn.
 
-    `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far, `asked`
-    the ids that wait for permission; for the first of them `planned` means that its write is planned, so that the user
-    is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next` means that the
+    `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far, `to_ask` the
+    ids that wait for permission; for the first of them `planned` means that its write is planned, so that the user
+    is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next`: the
     one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user decided on for the
     whole session; without `attended` there is no user to ask. `rounds` counts the requests of this turn, of which more
     than `most` are held (0: no limit).
@@ -107,7 +107,8 @@ def step(state: TurnState, event: Event) -> Step:
 
 def _prepare(state: TurnState) -> Step:
     add_commands: list[Command] = [AddUser(text) for text in state.queue]
-    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False), [*add_commands, Prepare()]
+    preparing = replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False)
+    return preparing, [*add_commands, Prepare()]
 
 
 def _rest(state: TurnState, *before: Command) -> Step:
@@ -162,7 +163,7 @@ def _answered(state: TurnState, event: Answered) -> Step:
 
 
 def _clear_calls(state: TurnState) -> TurnState:
-    return replace(state, calls=(), results=(), asked=(), planned=False, guarded=False)
+    return replace(state, calls=(), results=(), to_ask=(), planned=False, guarded=False)
 
 
 def _act(state: TurnState) -> Step:
@@ -176,7 +177,7 @@ def _act(state: TurnState) -> Step:
         if call.asks and call.name in state.refused:
             state = replace(state, results=(*state.results, ToolResult(call.id, REFUSED, is_error=True)))
         elif call.asks:
-            state = replace(state, asked=(*state.to_ask, call.id))
+            state = replace(state, to_ask=(*state.to_ask, call.id))
         else:
             commands.append(RunTool(call))
     return _ask_next(state, commands)
@@ -194,7 +195,7 @@ def _planned(state: TurnState, event: Planned) -> Step:
     if not state.to_ask or event.id != state.to_ask[0] or state.planned:
         return state, []
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
-    further = replace(state, asked=state.to_ask[1:])
+    further = replace(state, to_ask=state.to_ask[1:])
     if event.result is not None:
         return _ask_next(replace(further, results=(*state.results, event.result)), [])
     if call.name in state.allowed and not event.guarded:
@@ -223,7 +224,8 @@ def _permitted(state: TurnState, event: Permitted) -> Step:
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
     if event.leave == ToolLeave.NOT_NOW:
         no = (*state.results, ToolResult(call.id, REFUSED, is_error=True))
-        return _ask_next(replace(state, asked=state.to_ask[1:], results=no), [Tell("refused", f"{call.name}: not now")])
+        declined = replace(state, to_ask=state.to_ask[1:], results=no)
+        return _ask_next(declined, [Tell("refused", f"{call.name}: not now")])
     if event.leave == ToolLeave.NEVER:
         # Applies to the same tool's other calls, too.
         refused_calls = [
@@ -233,11 +235,11 @@ def _permitted(state: TurnState, event: Permitted) -> Step:
         ]
         refused = tuple(ToolResult(waiting_call.id, REFUSED, is_error=True) for waiting_call in refused_calls)
         left = tuple(id_ for id_ in state.to_ask if id_ not in {waiting_call.id for waiting_call in refused_calls})
-        state = replace(state, refused=state.refused | {call.name}, results=(*state.results, *refused), asked=left)
+        state = replace(state, refused=state.refused | {call.name}, results=(*state.results, *refused), to_ask=left)
         return _ask_next(state, [Tell("refused", f"{call.name} is not allowed in this session")])
     if event.leave == ToolLeave.SESSION and not state.guarded:
         state = replace(state, allowed=state.allowed | {call.name})
-    return _ask_next(replace(state, asked=state.to_ask[1:]), [RunTool(call)])
+    return _ask_next(replace(state, to_ask=state.to_ask[1:]), [RunTool(call)])
 
 
 def _finished(state: TurnState, event: Finished) -> Step:
