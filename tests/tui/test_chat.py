@@ -521,7 +521,7 @@ async def test_quitting_from_a_question_keeps_the_draft(tmp_path: Path) -> None:
         await pilot.press(*"half a")
         await do(pilot, "PutNote")
         await pilot.press(*"nev", "ctrl+q")
-        assert "leave?" in shown(screen)
+        assert "Leave?" in shown(screen)
         await pilot.press("n")
         assert screen.prompt.text == "half a" and screen.talk.is_talking
         await pilot.press("escape")
