@@ -117,7 +117,7 @@ def _of_thread(source: str, unit: str, units: Sequence[TurnGrowth]) -> Iterator[
 
 
 def _growth(context: int, steps: Sequence[float], n: int, unit: str, typical: Typical) -> Range:
-    return project_context(context, steps, n, unit, typical).mapped(lambda tokens: tokens - context)
+    return project_context(context, steps, n, unit, typical).map(lambda tokens: tokens - context)
 
 
 def _money(

@@ -67,11 +67,11 @@ class TurnState(Struct, frozen=True, kw_only=True):
     """State of a turn.
 
     `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far,
-    `to_ask` the ids that wait for permission; for the first of them `planned` means that its write is planned, so
-    that the user is asked, and `guarded` that the permission holds only once. `hold` holds the next request,
-    `release_next`: the one being prepared was held and must be sent now. `allowed` and `refused` are tools that the
-    user decided on for the whole session; without `attended` there is no user to ask. `rounds` counts the requests
-    of this turn, of which more than `most` are held (0: no limit).
+    `to_ask` the ids that wait for permission; for the first of them `planned` means that its write is planned, so that
+    the user is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next`
+    means that the one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user
+    decided on for the whole session; without `attended` there is no user to ask. `rounds` counts the requests of this
+    turn, of which more than `most` are held (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST
@@ -107,8 +107,10 @@ def step(state: TurnState, event: Event) -> Step:
 
 def _prepare(state: TurnState) -> Step:
     add_commands: list[Command] = [AddUser(text) for text in state.queue]
-    preparing = replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False)
-    return preparing, [*add_commands, Prepare()]
+    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False), [
+        *add_commands,
+        Prepare(),
+    ]
 
 
 def _rest(state: TurnState, *before: Command) -> Step:
@@ -224,8 +226,9 @@ def _permitted(state: TurnState, event: Permitted) -> Step:
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
     if event.leave == ToolLeave.NOT_NOW:
         no = (*state.results, ToolResult(call.id, REFUSED, is_error=True))
-        declined = replace(state, to_ask=state.to_ask[1:], results=no)
-        return _ask_next(declined, [Tell("refused", f"{call.name}: not now")])
+        return _ask_next(
+            replace(state, to_ask=state.to_ask[1:], results=no), [Tell("refused", f"{call.name}: not now")]
+        )
     if event.leave == ToolLeave.NEVER:
         # Applies to the same tool's other calls, too.
         refused_calls = [

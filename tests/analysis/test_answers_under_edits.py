@@ -40,7 +40,7 @@ def test_the_answer_is_what_was_said(left: list[Item]) -> None:
     session, call = edited(left)
     stays = BlockLifetimes(session.tree)
     stays.advance([call])
-    assert [session.tree[node].block for node in stays.answers()] == [one.block for one in SAID]
+    assert [session.tree[node].block for node in stays.answer_nodes()] == [one.block for one in SAID]
     said = build_playback(session)._answers
     assert [[part.text for part in one.parts] for one in said] == [["four", "five"]]
 

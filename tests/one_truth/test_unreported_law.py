@@ -89,7 +89,7 @@ def read(name: str, data: bytes) -> Session:
 def summed(session: Session) -> dict[str, Any]:
     """What a session comes to, as JSON has it."""
     costs = {id_: price_call(call, price_table()) for id_, call in session.calls.items()}
-    found = row_fields(session_totals(session, costs).whole)
+    found = row_fields(session_totals(session, costs).total)
     rows = rows_by_call(session.calls.values(), costs, lambda call: call.id)
     assert all(row.usd != 0 or not row.partial for row in rows)
     return found

@@ -246,7 +246,10 @@ def session_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
-    """Misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
+    """Misses of a session, whose book must be counted whole.
+
+    `costs` holds every call's price by id.
+    """
     return collect_misses(find_misses(book, rules, costs, rates), book, costs)
 
 
@@ -298,7 +301,10 @@ def _block_text(block: Block) -> str:
 
 
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """Name of the tool call before `call` that touched the file of the changed block; "" if none did."""
+    """Name of the tool call before `call` that touched the file of the changed block.
+
+    "" if none did.
+    """
     tree = book.session.tree
     if node == ROOT:
         return ""

@@ -1,4 +1,4 @@
-"""Effects of compactions on a context: facts kept by the summary, facts lost, and the cost of recovering them.
+"""Effects of compactions: facts kept by the summary, facts lost, and the cost of recovering them.
 
 *Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines,
 as in
@@ -113,25 +113,25 @@ class Compaction(Struct, frozen=True, kw_only=True):
     facts: tuple[Fact, ...]
     literals: tuple[int, int]
 
-    def of(self, kind: str) -> list[Fact]:
+    def facts_of(self, kind: str) -> list[Fact]:
         """Facts of a kind."""
-        return [one for one in self.facts if one.kind == kind]
+        return [fact for fact in self.facts if fact.kind == kind]
 
-    def lost(self, kind: str) -> int:
+    def count_lost(self, kind: str) -> int:
         """Number of lost facts of a kind."""
         if kind == LITERAL:
             return self.literals[0] - self.literals[1]
-        return sum(not one.kept for one in self.of(kind))
+        return sum(not fact.kept for fact in self.facts_of(kind))
 
-    def total(self, kind: str) -> int:
+    def count_facts(self, kind: str) -> int:
         """Number of facts of a kind."""
-        return self.literals[0] if kind == LITERAL else len(self.of(kind))
+        return self.literals[0] if kind == LITERAL else len(self.facts_of(kind))
 
     @property
     def brought_back(self) -> list[Recovery]:
         """Recoveries with blocks that were read again, each block once."""
-        found = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
-        return sorted(found.values(), key=lambda again: (again.call, again.node))
+        by_node = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
+        return sorted(by_node.values(), key=lambda again: (again.call, again.node))
 
     @property
     def again_tokens(self) -> int:
@@ -141,8 +141,8 @@ class Compaction(Struct, frozen=True, kw_only=True):
     @property
     def again_usd(self) -> float | None:
         """USD spent so far on the blocks that were read again; None if no price is known."""
-        known = [again.usd for again in self.brought_back if again.usd is not None]
-        return sum(known) if known or not self.brought_back else None
+        amounts = [again.usd for again in self.brought_back if again.usd is not None]
+        return sum(amounts) if amounts or not self.brought_back else None
 
 
 Usd = Callable[[int, int], float | None]
@@ -164,7 +164,9 @@ def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
 
 def thread_compactions(book: Book, costs: ThreadCosts) -> list[Compaction]:
     """Compactions of a thread, with costs up to its end."""
-    return find_compactions(book, costs.thread, lambda node, tokens: costs.ledger.block(node, tokens, len(costs.calls)))
+    return find_compactions(
+        book, costs.thread, lambda node, tokens: costs.ledger.block_usd(node, tokens, len(costs.calls))
+    )
 
 
 class _CompactionAnalysis:
@@ -190,7 +192,7 @@ class _CompactionAnalysis:
         """Build the complete result."""
         call, before = self._calls[self._at], self._calls[self._at - 1]
         remaining = [*self._base, *self._kept]
-        text = "\n".join(self._said(node) for node in remaining)
+        text = "\n".join(self._block_text(node) for node in remaining)
         kept_literals = frozenset[str]().union(*(self._literals(node) for node in remaining))
         files, decisions = self._files(text), self._decisions(text)
         literals, counts = self._lost_literals(kept_literals, text, {fact.text for fact in files})
@@ -206,11 +208,11 @@ class _CompactionAnalysis:
             before=figures(self._book, before),
             after=figures(self._book, call),
             summary=tuple(summary),
-            summary_tokens=sum(map(self._own, summary)),
+            summary_tokens=sum(map(self._block_tokens, summary)),
             kept=tuple(self._kept),
-            kept_tokens=sum(map(self._own, self._kept)),
+            kept_tokens=sum(map(self._block_tokens, self._kept)),
             replaced=len(self._old) - len(self._kept),
-            sealed=bool(summary) and not any(self._said(node).strip() for node in summary),
+            sealed=bool(summary) and not any(self._block_text(node).strip() for node in summary),
             facts=(*files, *decisions, *literals),
             literals=counts,
         )
@@ -236,10 +238,10 @@ class _CompactionAnalysis:
                 yield index + 1, node
             before = call
 
-    def _own(self, node: int) -> int:
+    def _block_tokens(self, node: int) -> int:
         return self._book.block_tokens(self._model, node)
 
-    def _said(self, node: int) -> str:
+    def _block_text(self, node: int) -> str:
         got = read(self._tree[node].block)
         return f"{got.text}\n{got.arguments}" if got.arguments else got.text
 
@@ -285,25 +287,25 @@ class _CompactionAnalysis:
                 new = touch.kind == READ and not any(one.kind != READ or one.covers(touch) for one in before)
                 before.append(touch)
                 if new and touch.path in files:
-                    again = self._brought(number, node, answers.get(got.call_id))
+                    again = self._make_recovery(number, node, answers.get(got.call_id))
                     back.setdefault(touch.path, []).append(again)
         return back
 
     def _answers(self) -> dict[str, int]:
         """Later results, by the id of their call."""
-        found = {}
+        results = {}
         for _, node in self._later:
             here = self._tree[node]
             if here.category == _RESULT:
-                found[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
-        return found
+                results[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
+        return results
 
-    def _brought(self, number: int, node: int, answer: int | None) -> Recovery:
+    def _make_recovery(self, number: int, node: int, answer: int | None) -> Recovery:
         nodes = [node] if answer is None else [node, answer]
-        sizes = [self._own(one) for one in nodes]
-        paid = [self._usd(one, size) for one, size in zip(nodes, sizes, strict=True)]
-        known = [one for one in paid if one is not None]
-        return Recovery(READ_AGAIN, number, nodes[-1], sum(sizes), sum(known) if known else None)
+        sizes = [self._block_tokens(node_) for node_ in nodes]
+        paid = [self._usd(node_, size) for node_, size in zip(nodes, sizes, strict=True)]
+        amounts = [node_ for node_ in paid if node_ is not None]
+        return Recovery(READ_AGAIN, number, nodes[-1], sum(sizes), sum(amounts) if amounts else None)
 
     # Decisions
 
@@ -331,10 +333,16 @@ class _CompactionAnalysis:
 
     def _sentences(self, node: Node) -> Iterator[str]:
         if _is_from_person(node):
-            yield from (one for one in _sentences(read(node.block).text[:_MAX_PERSON_CHARACTERS]) if _is_prose(one))
+            yield from (
+                sentence
+                for sentence in _sentences(read(node.block).text[:_MAX_PERSON_CHARACTERS])
+                if _is_prose(sentence)
+            )
         elif node.category == _ASSISTANT:
             yield from (
-                one for one in _sentences(read(node.block).text) if DECISION_WORDS.search(one) and _is_prose(one)
+                sentence
+                for sentence in _sentences(read(node.block).text)
+                if DECISION_WORDS.search(sentence) and _is_prose(sentence)
             )
 
     # Literals
@@ -412,12 +420,13 @@ _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """Text of the compaction's summary plus the lost files and decisions, and the literals that had to be repeated.
+    """Add the lost facts to the text of the compaction's summary.
 
-    `otherwise` replaces an encrypted summary.
+    Files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
+    summary.
     """
-    said = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))
-    parts = [said or otherwise]
+    text_ = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))
+    parts = [text_ or otherwise]
     files, decisions, literals = (
         _lost_facts(compaction, FILE),
         _lost_facts(compaction, DECISION),
@@ -436,7 +445,7 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
 
 def _lost_facts(compaction: Compaction, kind: str) -> list[Fact]:
     """Lost facts of a kind, those that came back first."""
-    return _first_again(fact for fact in compaction.of(kind) if not fact.kept)
+    return _first_again(fact for fact in compaction.facts_of(kind) if not fact.kept)
 
 
 def _first_again(facts: Iterable[Fact]) -> list[Fact]:

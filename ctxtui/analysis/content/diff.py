@@ -48,13 +48,16 @@ class DiffSide(Struct, frozen=True):
         """Nodes of the context that the model read, in prompt order, without headers."""
         return read_nodes(self.book, self.chosen.call)
 
-    def unread(self, node: int) -> str:
-        """Reason why the model did not read a block of the context; "" if it did, or if the block is not in it."""
+    def unread_reason(self, node: int) -> str:
+        """Reason why the model did not read a block of the context.
+
+        "" if it did, or if the block is not in it.
+        """
         book, call = self.book, self.chosen.call
         if not self.tree.holds(call.sent_head, node) or reads_block(book, call, node):
             return ""
-        gone = book.contexts.at(call.sent_head).get(node)
-        return TAKEN_OUT if gone is None else gone.says
+        gone = book.contexts.absences_at(call.sent_head).get(node)
+        return TAKEN_OUT if gone is None else gone.reason_text
 
     @property
     def context_tokens(self) -> int:
@@ -78,19 +81,19 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node of the side to the number (from 1) of the thread's first call that held it."""
+    """Return a function from a node of the side to the first call (from 1) of the thread that held it."""
     stays = BlockLifetimes(side.tree)
     stays.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
     def number(node: int) -> int:
-        first = stays.first(node)
+        first = stays.first_call(node)
         return side.chosen.number if first is None else first + 1
 
     return number
 
 
 class Change(Struct, frozen=True):
-    """One difference: `kind` as above, with the nodes `before` and `after` in each side's tree, and their tokens.
+    """One difference: its `kind`, the nodes `before` and `after` in each side's tree, and their tokens.
 
     Both are None on the side that lacks the block; `at` is its position in the context that has it, from 1.
     """
@@ -118,11 +121,14 @@ class Diff(Struct, frozen=True, kw_only=True):
     kept_tokens: int
     changes: tuple[Change, ...]
 
-    def why(self, change: Change) -> str:
-        """Reason for the absence of a removed block that the second context still holds; "" if there is none."""
+    def removal_reason(self, change: Change) -> str:
+        """Reason for the absence of a removed block that the second context still holds.
+
+        "" if there is none.
+        """
         if change.kind != LEFT or change.before is None or self.a.tree is not self.b.tree:
             return ""
-        return self.b.unread(change.before)
+        return self.b.unread_reason(change.before)
 
     @property
     def token(self) -> int:
@@ -130,16 +136,16 @@ class Diff(Struct, frozen=True, kw_only=True):
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
-    def same(self) -> bool:
+    def is_same(self) -> bool:
         """Whether the model reads the same blocks."""
         return not self.changes
 
     @property
-    def first(self) -> Change | None:
+    def first_change(self) -> Change | None:
         """The first change."""
         return self.changes[0] if self.changes else None
 
-    def total(self, kind: str) -> tuple[int, int, int]:
+    def count_changes(self, kind: str) -> tuple[int, int, int]:
         """Number of changes of a kind, and their tokens before and after."""
         mine = [change for change in self.changes if change.kind == kind]
         return (len(mine), sum(c.tokens_before or 0 for c in mine), sum(c.tokens_after or 0 for c in mine))
@@ -232,10 +238,10 @@ def matching_ranges(
         if olds[start:end] == news[first:last]:
             yield (start, end), (first, last), True
             continue
-        said = [neutral_key(a[n]) for n in old_rows[start:end]]
-        says = [neutral_key(b[n]) for n in new_rows[first:last]]
-        for (low, high), (left, right) in align(said, says):
-            equal = said[low:high] == says[left:right]
+        old_keys = [neutral_key(a[n]) for n in old_rows[start:end]]
+        new_keys = [neutral_key(b[n]) for n in new_rows[first:last]]
+        for (low, high), (left, right) in align(old_keys, new_keys):
+            equal = old_keys[low:high] == new_keys[left:right]
             yield (start + low, start + high), (first + left, first + right), equal
 
 

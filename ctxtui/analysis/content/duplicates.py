@@ -72,16 +72,19 @@ def _unnumbered(text: str) -> str:
     if len(text) <= STEP_CHARACTERS:
         return _NUMBERED.sub("", text)
     begins = ((line, _NUMBERED.match(line)) for line in text.split("\n"))
-    return "\n".join(line[found.end() :] if found else line for line, found in begins)
+    return "\n".join(line[match.end() :] if match else line for line, match in begins)
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between ends of sentences, `STEP_CHARACTERS` characters at a time; some are empty."""
+    """Yield the pieces of `line` between ends of sentences, in steps of `STEP_CHARACTERS`.
+
+    Some are empty.
+    """
     at = 0
     for begin in range(0, len(line), STEP_CHARACTERS):
-        for found in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):
-            yield line[at : found.start()]
-            at = found.end()
+        for match in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):
+            yield line[at : match.start()]
+            at = match.end()
     yield line[at:]
 
 
@@ -138,16 +141,16 @@ class Duplicate(Struct, frozen=True):
 
 
 class DuplicateFinder:
-    """Finds duplicates along a path, block by block; `cwd` is the session's directory, `names` pairs results with
-    calls.
+    """Finds duplicates along a path, block by block.
 
-    `found` holds them by node. A block that replaces another one is never marked itself, so that all marked
-    blocks can be removed together without losing text that is still valid.
+    `cwd` is the session's directory, `names` pairs results with calls. `found` holds them by node. A block that
+    replaces another one is never marked itself, so that all marked blocks can be removed together without losing
+    text that is still valid.
     """
 
     def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:
-        self.found: dict[int, Duplicate] = {}
-        self._stood_for: dict[int, list[int]] = {}
+        self.duplicates: dict[int, Duplicate] = {}
+        self._replaced_by: dict[int, list[int]] = {}
         self._tree = tree
         self._names = names
         self._cwd = cwd
@@ -162,7 +165,7 @@ class DuplicateFinder:
         self._reads: dict[str, list[tuple[int, Touch]]] = {}
         self._calls: dict[str, tuple[Touch, ...]] = {}
 
-    def show(self, head: int, limit: int | None = None) -> bool:
+    def search_path(self, head: int, limit: int | None = None) -> bool:
         """Search the path to `head`, up to `limit` further blocks; returns whether all of it is done.
 
         A path that does not continue the last one is searched from the start; earlier finds stay.
@@ -173,7 +176,7 @@ class DuplicateFinder:
         path = tree.path(head, self._head)
         for node in path if limit is None else path[:limit]:
             if tree[node].block.kind != HEADER:
-                self._take(tree[node])
+                self._add_node(tree[node])
             self._head = node
         return limit is None or len(path) <= limit
 
@@ -185,14 +188,14 @@ class DuplicateFinder:
     def files(self) -> Iterator[tuple[int, Touch]]:
         """Yield unmarked reads of files on the last path: nodes of results with their files."""
         for reads in self._reads.values():
-            yield from ((node, touch) for node, touch in reads if node not in self.found)
+            yield from ((node, touch) for node, touch in reads if node not in self.duplicates)
 
-    def _take(self, node: Node) -> None:
+    def _add_node(self, node: Node) -> None:
         if node.category == _TOOLS:
             return
         content = read(node.block)
         if node.category == _CALL:
-            self._called(content)
+            self._add_call(content)
         if node.category == _RESULT:
             touched = self._calls.get(content.call_id or self._names.answered_call_id(node), ())
             if not content.is_error:
@@ -202,7 +205,7 @@ class DuplicateFinder:
         if len(text) >= MIN_CHARACTERS:
             self._compare(node, text)
 
-    def _called(self, content: BlockContent) -> None:
+    def _add_call(self, content: BlockContent) -> None:
         touched = tuple(find_touches(content, self._cwd))
         if touched:
             self._calls[content.call_id] = touched
@@ -211,7 +214,7 @@ class DuplicateFinder:
         """Mark earlier reads of a file as outdated after it was read or changed."""
         before = self._reads.setdefault(touch.path, [])
         for earlier, what in before:
-            if earlier not in self.found and (touch.kind == CHANGE or touch.covers(what)):
+            if earlier not in self.duplicates and (touch.kind == CHANGE or touch.covers(what)):
                 kind = EDITED if touch.kind == CHANGE else REREAD
                 self._mark(Duplicate(earlier, kind, node, path=touch.path))
         if touch.kind == READ:
@@ -220,21 +223,21 @@ class DuplicateFinder:
             before.clear()
 
     def _mark(self, repeat: Duplicate) -> None:
-        if repeat.node in self.found:
+        if repeat.node in self.duplicates:
             return
         # The blocks that this one replaced must stay, so that no valid text is lost.
-        for node in self._stood_for.pop(repeat.node, ()):
-            del self.found[node]
-        self.found[repeat.node] = repeat
-        self._stood_for.setdefault(repeat.other, []).append(repeat.node)
+        for node in self._replaced_by.pop(repeat.node, ()):
+            del self.duplicates[node]
+        self.duplicates[repeat.node] = repeat
+        self._replaced_by.setdefault(repeat.other, []).append(repeat.node)
 
-    def _stands(self, node: int) -> bool:
-        return node not in self.found
+    def _is_unmarked(self, node: int) -> bool:
+        return node not in self.duplicates
 
     def _compare(self, node: Node, text: str) -> None:
         key = canonical.digest(text.encode("utf-8", "replace"))
         first = self._texts.get(key)
-        if first is not None and self._stands(first):
+        if first is not None and self._is_unmarked(first):
             self._mark(Duplicate(node.id, IDENTICAL, first))
             return
         self._texts[key] = node.id
@@ -245,9 +248,13 @@ class DuplicateFinder:
         if sketch is None:
             return
         looked_up = sorted(sketch.hashes)[:_MAX_LOOKUP_LINES]
-        others = Counter(other for line in looked_up for other in self._having(line))
+        others = Counter(other for line in looked_up for other in self._blocks_with_line(line))
         for other, hits in others.most_common(3):
-            if hits * 3 >= len(looked_up) and self._stands(other) and self._near(node.id, text, sketch, other):
+            if (
+                hits * 3 >= len(looked_up)
+                and self._is_unmarked(other)
+                and self._mark_similar(node.id, text, sketch, other)
+            ):
                 break
         for line in sketch.hashes:
             if line in self._by_line:
@@ -257,13 +264,13 @@ class DuplicateFinder:
                 # A number, not a list: most lines occur once, and lists cost time in garbage collection.
                 self._by_line[line] = node.id
 
-    def _having(self, line: int) -> Iterator[int]:
+    def _blocks_with_line(self, line: int) -> Iterator[int]:
         """Yield the blocks with a line: the first, and the last few."""
         if line in self._by_line:
             yield self._by_line[line]
             yield from self._also.get(line, ())
 
-    def _near(self, node: int, text: str, sketch: Sketch, other: int) -> bool:
+    def _mark_similar(self, node: int, text: str, sketch: Sketch, other: int) -> bool:
         """Mark the one of two blocks that the other contains; returns whether there is one."""
         block = self._tree[other].block
         theirs = self._sketches[block.digest]
@@ -271,11 +278,11 @@ class DuplicateFinder:
         both, mine, its = sketch.common(theirs)
         if both < 3 or both < 0.7 * min(mine, its):
             return False
-        said = _block_text(self._tree[other], read(block))
-        here, there = containment(text, said)
+        other_text = _block_text(self._tree[other], read(block))
+        here, there = containment(text, other_text)
         if here >= MIN_SIMILARITY and here >= there:
             self._mark(Duplicate(node, NEAR, other, here))
-        elif there >= MIN_SIMILARITY and other not in self._stood_for:
+        elif there >= MIN_SIMILARITY and other not in self._replaced_by:
             self._mark(Duplicate(other, NEAR, node, there))
         else:
             return False

@@ -33,7 +33,7 @@ def reads_block(book: Book, call: Call, node: int) -> bool:
     """Whether the model reads any of the block of `node`, which is on the path of `call`."""
     if not is_read(book.session.tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking):
         return False
-    gone = book.contexts.at(call.sent_head).get(node)
+    gone = book.contexts.absences_at(call.sent_head).get(node)
     return gone is None or gone.left > 0
 
 
@@ -48,9 +48,10 @@ def read_nodes(book: Book, call: Call, after: int = ROOT) -> list[int]:
 
 
 def find_first_difference(book: Book, running: RunningTotals, before: Call, call: Call) -> FirstDifference:
-    """First difference between `before` and `call`; both must be counted in `running`, for the model of `call`.
+    """First difference between `before` and `call`.
 
-    The shared path is compared only if one of them did not read all of it.
+    Both must be counted in `running`, for the model of `call`. The shared path is compared only if one of them
+    did not read all of it.
     """
     tree = book.session.tree
     common = tree.common(before.sent_head, call.sent_head)

@@ -66,7 +66,7 @@ class HeavyGroups:
         self._reached = last
 
     @property
-    def learnt(self) -> int:
+    def learnt_count(self) -> int:
         """Number of blocks learnt."""
         return self._learnt
 
@@ -76,7 +76,7 @@ class HeavyGroups:
             here = self._tree[node]
             if here.category not in (_CALL, _RESULT) or node in self._of:
                 continue
-            key = self._named(here)
+            key = self._group_key(here)
             number = self._numbers.get(key)
             if number is None:
                 # Readers may see the number only after the group exists, so it is appended first thing.
@@ -85,7 +85,7 @@ class HeavyGroups:
             self._of[node] = number
             self._learnt += 1
 
-    def of(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
+    def groups_on(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
         """Groups on a `path`, the heaviest first; None while a block of it is not learnt.
 
         `tokens` gives the tokens of a block that the model reads.
@@ -114,7 +114,7 @@ class HeavyGroups:
         name, what = self._keys[number]
         return HeavyGroup(_CALL if what in _OF_CALLS else _RESULT, name, what, size, count, node)
 
-    def _named(self, node: Node) -> tuple[str, str]:
+    def _group_key(self, node: Node) -> tuple[str, str]:
         """Name and kind of a node's group."""
         content = read(node.block)
         if node.category == _CALL:

@@ -34,7 +34,7 @@ class PlacedNote(Struct, frozen=True):
     node: int | None = None
 
     @property
-    def found(self) -> bool:
+    def is_found(self) -> bool:
         """Whether the recording holds the subject of the note."""
         return bool(self.thread)
 
@@ -48,7 +48,7 @@ class SessionNotes(Struct, frozen=True):
 
     def at_calls(self) -> set[tuple[str, int]]:
         """(thread, number) of the calls that have a note, or are the first to have a block with one."""
-        return {(one.thread, one.call) for one in self.order if one.call is not None}
+        return {(placed.thread, placed.call) for placed in self.order if placed.call is not None}
 
 
 def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
@@ -73,7 +73,7 @@ def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
 
 
 def _rank(placed: PlacedNote, ranks: dict[str, int]) -> tuple[int, float, int]:
-    rank = ranks.get(placed.thread, len(ranks)) if placed.found else len(ranks) + 1
+    rank = ranks.get(placed.thread, len(ranks)) if placed.is_found else len(ranks) + 1
     return rank, float("inf") if placed.call is None else placed.call, placed.node or 0
 
 

@@ -1,4 +1,4 @@
-"""Tools of a context by server: tokens of their definitions, whether they are loaded, and number of calls."""
+"""Tools of a context by server: tokens of definitions, whether they are loaded, number of calls."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"
 
 
 class ToolFigures(Struct, frozen=True):
-    """One tool: `tokens` of its definition (None: not recorded or not counted yet), its `state`, and its `calls`.
+    """One tool: `tokens` of its definition, its `state`, and its number of `calls`.
 
-    A `name` "" means all tools of a server that are not listed.
+    `tokens` is None if the definition is not recorded or not counted yet. A `name` "" means all tools of a server
+    that are not listed.
     """
 
     server: str
@@ -34,7 +35,10 @@ class ToolFigures(Struct, frozen=True):
 
 
 class ToolServer(Struct, frozen=True):
-    """Tools of one server ("": unnamed), heaviest first; `tokens` of all definitions (None: none is recorded)."""
+    """Tools of one server ("": unnamed), heaviest first.
+
+    `tokens` of all definitions (None: none is recorded).
+    """
 
     name: str
     tools: tuple[ToolFigures, ...]
@@ -42,7 +46,7 @@ class ToolServer(Struct, frozen=True):
     calls: int
 
     @property
-    def unused(self) -> int:
+    def unused_count(self) -> int:
         """Number of recorded definitions that were never called."""
         return sum(tool.state != UNKNOWN and not tool.calls for tool in self.tools)
 
@@ -63,7 +67,7 @@ class ServerLookup:
             servers[name] = server if servers.get(name, server) else ""
         self._servers = servers
 
-    def server(self, server: str, name: str) -> str:
+    def find(self, server: str, name: str) -> str:
         """Server of the tool `name` whose call names `server`, or none ("")."""
         return server or self._servers.get(name, "")
 
@@ -78,7 +82,7 @@ class ToolUse:
         self._defined: dict[tuple[str, str], _Definition] = {}
         self._found: set[str] = set()
 
-    def show(self, head: int) -> None:
+    def read_path(self, head: int) -> None:
         """Read the path to `head`."""
         tree = self._tree
         if tree.common(self._head, head) != self._head:
@@ -91,8 +95,8 @@ class ToolUse:
             if category == _CALL:
                 self._calls[called_tool(block)] += 1
             elif category == _TOOLS:
-                for one in read_definitions(block):
-                    self._define(node, one)
+                for definition in read_definitions(block):
+                    self._define(node, definition)
             elif category == _RESULT:
                 self._found.update(referenced_tools(block))
         self._head = head
@@ -109,7 +113,7 @@ class ToolUse:
         those of
         `used`.
         """
-        calls = self._resolved(self._calls if used is None else used)
+        calls = self._resolve_servers(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])
         by_server: dict[str, list[ToolFigures]] = {}
         for server, name in names:
@@ -117,11 +121,11 @@ class ToolUse:
         servers = [_server(name, tools) for name, tools in by_server.items()]
         return sorted(servers, key=lambda one: (-(one.tokens or 0), -one.calls, one.name))
 
-    def _resolved(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
+    def _resolve_servers(self, calls: Counter[tuple[str, str]]) -> Counter[tuple[str, str]]:
         homes = ServerLookup(self._defined)
         resolved: Counter[tuple[str, str]] = Counter()
         for (server, name), count in calls.items():
-            resolved[homes.server(server, name), name] += count
+            resolved[homes.find(server, name), name] += count
         return resolved
 
     def _tool(self, server: str, name: str, calls: int, own: Callable[[int], int] | None) -> ToolFigures:
@@ -141,18 +145,18 @@ def tool_calls(stays: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
     Each with its node and the number (from 0) of the call that made it, or probably made it if the answer is not
     recorded.
     """
-    for node in stays.every():
+    for node in stays.all_nodes():
         if tree[node].category == _CALL:
-            made, first = stays.answered(node), stays.first(node) or 0
-            yield node, max(0, first - 1) if made is None else made
-    for node in stays.answers():
-        made = stays.answered(node)
-        if tree[node].category == _CALL and stays.first(node) is None and made is not None:
-            yield node, made
+            number, first = stays.answering_call(node), stays.first_call(node) or 0
+            yield node, max(0, first - 1) if number is None else number
+    for node in stays.answer_nodes():
+        number = stays.answering_call(node)
+        if tree[node].category == _CALL and stays.first_call(node) is None and number is not None:
+            yield node, number
 
 
 def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
-    """Count the calls of each tool, by (server, name), in these `calls` of a thread including their answers."""
+    """Count the calls of each tool, by (server, name), in `calls` including their answers."""
     stays = BlockLifetimes(tree)
     stays.advance(calls)
     return Counter(called_tool(tree[node].block) for node, _ in tool_calls(stays, tree))
@@ -172,4 +176,4 @@ def tool_spellings(server: str, name: str) -> tuple[str, ...]:
 def count_definitions(servers: Sequence[ToolServer]) -> tuple[int, int]:
     """Number of recorded definitions, and of those never called."""
     recorded = sum(tool.state != UNKNOWN for server in servers for tool in server.tools)
-    return recorded, sum(server.unused for server in servers)
+    return recorded, sum(server.unused_count for server in servers)

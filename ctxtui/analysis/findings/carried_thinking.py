@@ -13,7 +13,7 @@ KIND = "carried thinking"
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report thinking of all turns but the last; nothing for models that no longer read it."""
     settings: Settings = {"at_least": 500}
-    edits = inputs.proposed("strip_thinking", settings)
+    edits = inputs.propose("strip_thinking", settings)
     effect = measure_edits(inputs, edits)
     if effect is not None:
         yield finding_from_edits(

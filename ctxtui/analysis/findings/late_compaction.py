@@ -18,7 +18,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         return
     over = [call for call in inputs.calls if call.usage is not None and call.usage.input > here.usable]
     settings: Settings = {"target": here.usable}
-    edits = inputs.proposed(budget.NAME, settings)
+    edits = inputs.propose(budget.NAME, settings)
     effect = measure_edits(inputs, edits)
     if effect is None:
         return

@@ -13,7 +13,7 @@ MIN_TOKENS = 500
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report tools whose descriptions could be cut."""
-    edits = inputs.proposed("minimise_schemas")
+    edits = inputs.propose("minimise_schemas")
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is not None:
         yield finding_from_edits(

@@ -14,7 +14,7 @@ KIND = "old results"
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report all results but the newest."""
     settings: Settings = {"trigger": 0, "keep": KEPT_RESULTS}
-    edits = inputs.proposed("clear_tool_results", settings)
+    edits = inputs.propose("clear_tool_results", settings)
     effect = measure_edits(inputs, edits)
     if effect is not None:
         yield finding_from_edits(

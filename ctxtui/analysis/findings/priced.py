@@ -44,14 +44,14 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     along: int = 0
 
     @property
-    def stages(self) -> tuple[Edit, ...]:
+    def staged_edits(self) -> tuple[Edit, ...]:
         """Edits that are staged to cure it."""
         return self.finding.edits or self.marks
 
     @property
     def why_not(self) -> str:
         """Reason why nothing can be staged ("": something can)."""
-        if self.stages:
+        if self.staged_edits:
             return ""
         takes_none = "the next request has no place for breakpoints: its provider takes none"
         return self.finding.by_hand or (takes_none if self.finding.cache else "no edit of the context cures it")
@@ -83,7 +83,10 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context `here`; `after` is the context under them."""
+    """Count the blocks that `edits` change in the context `here`.
+
+    `after` is the context under them.
+    """
     context = here.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     there = [at for target in every if (at := context.find(target)) is not None]
@@ -98,8 +101,10 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
 
 
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
-    """Sort findings: warnings, then by risk, then saving (tokens if no price is known); also returns those that save
-    too little."""
+    """Sort findings: warnings, then by risk, then saving (tokens if no price is known).
+
+    Also returns those that save too little.
+    """
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
     for finding in every:

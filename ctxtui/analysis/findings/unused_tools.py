@@ -17,7 +17,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report tools of the context that no call of the thread has used so far."""
     called = sorted({name for _, name in count_tool_calls(inputs.situation.context.tree, inputs.calls)})
     settings: Settings = {"rounds": MIN_ROUNDS, "keep": called}
-    edits = inputs.proposed("drop_unused_tools", settings)
+    edits = inputs.propose("drop_unused_tools", settings)
     effect = measure_edits(inputs, edits)
     if effect is None:
         return

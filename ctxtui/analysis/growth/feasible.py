@@ -29,9 +29,10 @@ UNKNOWN: Final = "not known"
 
 
 class Feasibility(Struct, frozen=True):
-    """Whether `ahead` more of `unit` fit: the context `after` them (None: unknown), and when each limit is reached.
+    """Whether `ahead` more of `unit` fit, and when each limit is reached.
 
-    The limits are the usable share of the window and the window itself (None: unknown).
+    `after` is the context after them (None: unknown). The limits are the usable share of the window and the
+    window itself (None: unknown).
     """
 
     unit: str
@@ -43,8 +44,8 @@ class Feasibility(Struct, frozen=True):
     @property
     def answer(self) -> str:
         """Answer for the usable share, else for the window."""
-        known = self.usable or self.window
-        return judge_fit(self.after, known.tokens) if known is not None else UNKNOWN
+        limit = self.usable or self.window
+        return judge_fit(self.after, limit.tokens) if limit is not None else UNKNOWN
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:
@@ -70,7 +71,7 @@ def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, wi
         # Typical growth of other sessions does not apply to named phases; typical forecast errors do.
         typical = Typical(0.0, typical_growth_per(outlook.unit).errors)
         after, unit = project_context(outlook.context, steps, outlook.ahead, outlook.unit, typical), PHASE
-    pace = None if after is None else after.mapped(lambda size: (size - outlook.context) / outlook.ahead)
+    pace = None if after is None else after.map(lambda size: (size - outlook.context) / outlook.ahead)
 
     def reached(tokens: int) -> Limit | None:
         return reach_limit(tokens, "setting", outlook.context, pace) if tokens else None

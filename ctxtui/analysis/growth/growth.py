@@ -1,6 +1,4 @@
-"""Growth of a thread's context: sizes by call and category, growth by phase, its shape, carry, resent and dead
-tokens.
-"""
+"""Growth of a thread's context: sizes by call and category, its shape, carry, resent and dead tokens."""
 
 from __future__ import annotations
 
@@ -71,7 +69,10 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
 
 
 def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
-    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`; None for too few."""
+    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`.
+
+    None for too few.
+    """
     n = len(sizes)
     if n < MIN_CALLS:
         return None
@@ -168,7 +169,7 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Of `sent` input tokens, those sent `before`; of the last context, those in it `twice`."""
+    """Resent tokens: those of `sent` input tokens sent `before`, and those of the last context in it `twice`."""
 
     sent: int
     before: int
@@ -273,7 +274,10 @@ def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
 
 
 def grown_parts(begins: Mapping[str, int], here: Sequence[CallSize]) -> list[GrownPart]:
-    """Growth of each part over the calls `here`, largest first; `begins` are the parts before them."""
+    """Growth of each part over the calls `here`, largest first.
+
+    `begins` are the parts before them.
+    """
     if not here:
         return []
     parts = [
@@ -307,7 +311,7 @@ def thread_growth(
     first, last = last_stretch(every)
     stretch = every[first - 1 : last] if every else ()
     sending = ResentTracker(book, lambda _: thread.running)
-    before = [sending.enter(call).tokens for call in thread.calls]
+    before = [sending.add_call(call).tokens for call in thread.calls]
     sent = sum(call.usage.input for call in thread.calls if call.usage is not None)
     dead = find_dead_results(thread.tree, thread.calls, thread.stays, thread.running.block_tokens)
     usd = sum(thread.input_usd(one.node) for one in dead.dead) if priced and dead.dead else None

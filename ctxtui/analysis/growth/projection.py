@@ -54,9 +54,10 @@ class TurnGrowth(NamedTuple):
 
 
 class Limit(Struct, frozen=True):
-    """A size that the context will reach: `tokens`, and how it is known (``observed``, ``assumed``, ``setting``).
+    """A size that the context will reach: `tokens`, and how it is known.
 
-    `turns` is the number of turns until then (high growth first; None: not at this pace).
+    `how` is ``observed``, ``assumed`` or ``setting``. `turns` is the number of turns until then (high growth
+    first; None: not at this pace).
     """
 
     tokens: int
@@ -87,7 +88,7 @@ class Outlook(Struct, frozen=True, kw_only=True):
     @property
     def pace(self) -> Range | None:
         """Growth per unit over all units ahead: differences of single ones even out."""
-        return None if self.after is None else self.after.mapped(lambda size: (size - self.context) / self.ahead)
+        return None if self.after is None else self.after.map(lambda size: (size - self.context) / self.ahead)
 
 
 Usd = Callable[[Usage], float | None]
@@ -158,9 +159,9 @@ def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
 
 
 def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
-    """Size in tokens at which the client compacts automatically, and how it is known; None if unknown.
+    """Size in tokens at which the client compacts automatically, and how it is known.
 
-    `window` is the one in force for the thread's last call.
+    None if unknown. `window` is the one in force for the thread's last call.
     """
     if window.origin == COMPACTION:
         return window.limit, "observed"
@@ -219,7 +220,7 @@ def forecast_outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd,
 
 def _range_of_one(values: Sequence[float]) -> Range | None:
     """Range of one more of `values`, which cannot be negative."""
-    return units_ahead(values, 1, COST).mapped(lambda value: max(0.0, value)) if values else None
+    return units_ahead(values, 1, COST).map(lambda value: max(0.0, value)) if values else None
 
 
 def typical_growth_per(unit: str) -> Typical:
@@ -232,7 +233,7 @@ def project_context(
 ) -> Range:
     """Context after `ahead` units, if it grew by `steps` so far; it may exceed the window."""
     more = units_ahead(steps, ahead, typical or typical_growth_per(unit))
-    return more.mapped(lambda tokens: max(0.0, context + tokens))
+    return more.map(lambda tokens: max(0.0, context + tokens))
 
 
 def project_costs(
@@ -252,11 +253,11 @@ def project_costs(
         return None
     # Many units are seldom all cheaper than a third of the cheapest so far, or all as expensive as the dearest.
     least, dearest = ahead * min(paid) / 3, (ahead + 3) * max(paid)
-    return units_ahead(paid, ahead, typical).mapped(lambda usd: min(max(least, usd), dearest))
+    return units_ahead(paid, ahead, typical).map(lambda usd: min(max(least, usd), dearest))
 
 
 class Instruction(Struct, frozen=True):
-    """A person's message that a compaction would rewrite: the `turn` it opened, tokens, first words, and digest."""
+    """A person's message that a compaction would rewrite: its turn, tokens, first words, and digest."""
 
     turn: int
     tokens: int

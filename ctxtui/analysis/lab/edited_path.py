@@ -1,4 +1,7 @@
-"""Contexts of one thread under the edits of a variant, call by call; edits are applied again only when needed."""
+"""Contexts of one thread under the edits of a variant, call by call.
+
+Edits are applied again only when needed.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class EditedPath:
     def __init__(self, tree: Tree, rules: ProviderRules, is_rebuilt: bool, same: Callable[[int, int], None]) -> None:
         self._tree = tree
         self._rules = rules
-        self._made = is_rebuilt
+        self._is_rebuilt = is_rebuilt
         self._same = same
         self.log: tuple[Edit, ...] = ()
         self.refused = ""
@@ -52,42 +55,44 @@ class EditedPath:
         self._alike = 0
         """Number of leading positions whose sent node is the raw node itself."""
 
-    def take(self, context: Context, propose: Propose | None, out: frozenset[int] = frozenset()) -> tuple[int, Applied]:
-        """Head of the request for `context`, and the result of the edits; `propose` may add edits first.
+    def add_call(
+        self, context: Context, propose: Propose | None, out: frozenset[int] = frozenset()
+    ) -> tuple[int, Applied]:
+        """Head of the request for `context`, and the result of the edits.
 
-        `context` is the previous call's, grown, or another one. `out` are the raw positions left out independent
-        of edits.
+        `propose` may add edits first. `context` is the previous call's, grown, or another one. `out` are the raw
+        positions left out independent of edits.
         """
         if context is not self._context:
             self._context, self._applied, self._ends, self._alike = context, None, [], 0
         before = self._applied
-        applied = self._grown(context) or apply(context, self.log, self._rules)
+        applied = self._still_valid(context) or apply(context, self.log, self._rules)
         if propose is not None:
             log, tried = propose(applied, self.log)
             if tried.refused and len(log) > len(self.log):
                 self.refused = self.refused or tried.refused
             else:
                 self.log, applied = log, tried
-        known = context, applied.changes, applied.inserts, applied.asleep, self.log
-        if not (self._known and all(map(is_, known, self._known))):
-            self._known, self._awaited = known, self._missing(applied)
+        key = context, applied.changes, applied.inserts, applied.asleep, self.log
+        if not (self._known and all(map(is_, key, self._known))):
+            self._known, self._awaited = key, self._awaited_targets(applied)
         start = min(_first_change(before, applied), len(self._ends))
         if out is not self._out:
             start = min([start, *(out ^ self._out)])
         self._applied, self._out = applied, out
-        head = self._written(applied, start)
+        head = self._build_path(applied, start)
         self._alike, nodes = min(self._alike, start), context.nodes
         while self._alike < len(nodes) and self._ends[self._alike] == nodes[self._alike]:
             self._alike += 1
         return head, applied
 
     @property
-    def shared(self) -> int:
+    def common_prefix(self) -> int:
         """Longest common prefix of the sent and the recorded context."""
         assert self._context is not None
         return self._context.nodes[self._alike - 1] if self._alike else ROOT
 
-    def raw(self, node: int) -> int:
+    def recorded_node(self, node: int) -> int:
         """Recorded node that the sent `node` copies or follows; `ROOT` before all."""
         assert self._context is not None
         nodes, depth = self._context.nodes, self._depth(node)
@@ -98,14 +103,14 @@ class EditedPath:
         # Positions that are left out end at the previous block's node.
         return nodes[bisect_left(self._ends, stood, key=self._depth)] if stood else ROOT
 
-    def sent(self, position: int) -> int:
+    def sent_node(self, position: int) -> int:
         """The sent node after the block at a raw position."""
         return self._ends[position]
 
     def _depth(self, node: int) -> int:
         return self._tree[node].depth
 
-    def _grown(self, context: Context) -> Applied | None:
+    def _still_valid(self, context: Context) -> Applied | None:
         """Previous result, if it is still valid for the grown context: nothing added affects it."""
         applied = self._applied
         if applied is None:
@@ -115,16 +120,16 @@ class EditedPath:
             return None
         if length == len(context) or not (applied.changes or applied.inserts or applied.held):
             return replace(applied, length=len(context))
-        if applied.held or self._reaches(context, applied, length):
+        if applied.held or self._may_affect(context, applied, length):
             return None
         return replace(applied, length=len(context))
 
-    def _missing(self, applied: Applied) -> AwaitedTargets:
+    def _awaited_targets(self, applied: Applied) -> AwaitedTargets:
         """Targets of edits that are not in the context yet; of an edit of several blocks some may be."""
         targets = (target for edit in active_edits(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
-    def _reaches(self, context: Context, applied: Applied, length: int) -> bool:
+    def _may_affect(self, context: Context, applied: Applied, length: int) -> bool:
         """Whether blocks added after `length` may change the result of the edits before it."""
         last, item = context.message_at(length - 1), context.items[length]
         if item.place.section != "messages":
@@ -141,25 +146,27 @@ class EditedPath:
             return True
         return _affects_changes(context, applied, length, self._rules, self._edge.tools)
 
-    def _written(self, applied: Applied, start: int) -> int:
+    def _build_path(self, applied: Applied, start: int) -> int:
         """Build the path from the raw position `start` on; returns its head."""
         context = applied.context
-        if not applied.is_changed and not self._out and not (self._made and context.dialect == ANTHROPIC):
+        if not applied.is_changed and not self._out and not (self._is_rebuilt and context.dialect == ANTHROPIC):
             self._ends[start:] = context.nodes[start:]
             return context.head
         del self._ends[start:]
         head = self._ends[start - 1] if start else ROOT
         new: dict[int, list[Item]] = {}
-        for one in applied.inserts:
-            if one.position >= start:
+        for insert in applied.inserts:
+            if insert.position >= start:
                 # Marks from a transcript do not apply to a block inserted by an edit.
-                new.setdefault(one.position, []).extend(Item(i.block, i.place._replace(mark="")) for i in one.items)
+                new.setdefault(insert.position, []).extend(
+                    Item(i.block, i.place._replace(mark="")) for i in insert.items
+                )
         for position in range(start, len(context)):
             for item in new.get(position, ()):
                 head = self._put(applied, head, item, -1)
             change = applied.changes.get(position)
             if change is None:
-                if position not in self._out and not self._hollow(applied, position):
+                if position not in self._out and not self._is_empty_header(applied, position):
                     head = self._put(applied, head, context.items[position], position)
                     if head != context.nodes[position]:
                         self._same(head, context.nodes[position])
@@ -173,7 +180,7 @@ class EditedPath:
 
     def _put(self, applied: Applied, head: int, item: Item, position: int) -> int:
         tree = self._tree
-        if item.block.kind == HEADER and self._made and applied.context.dialect == ANTHROPIC and head != ROOT:
+        if item.block.kind == HEADER and self._is_rebuilt and applied.context.dialect == ANTHROPIC and head != ROOT:
             # Rebuilt requests have no two consecutive messages of one role.
             last = side_of_place(tree[head].place)
             if last and last == side_of_place(item.place):
@@ -182,7 +189,7 @@ class EditedPath:
                     return head
         return tree.child(head, item.block, item.place)
 
-    def _hollow(self, applied: Applied, position: int) -> bool:
+    def _is_empty_header(self, applied: Applied, position: int) -> bool:
         """Whether `position` is the header of a message of which nothing is written."""
         if not self._out or applied.context.items[position].block.kind != HEADER:
             return False
@@ -193,7 +200,7 @@ class EditedPath:
         gone = (p for p in parts if p not in self._out)
         return all((change := applied.changes.get(p)) is not None and change.after is None for p in gone)
 
-    def standing(self, applied: Applied, edge: Position) -> int:
+    def node_at_edge(self, applied: Applied, edge: Position) -> int:
         """Sent node at the position `edge` under the edits applied last."""
         position, order = edge
         if order == RAW:
@@ -216,11 +223,15 @@ def _first_change(before: Applied | None, applied: Applied) -> int:
                 end = position
     if before.inserts is not applied.inserts:
         # Most are the same objects; of the others, rebuilt ones are distinguished from changed ones.
-        kept, now = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
-        gone = Counter((kept[key].position, kept[key].items) for key in kept.keys() - now.keys())
-        came = Counter((now[key].position, now[key].items) for key in now.keys() - kept.keys())
+        old_inserts, new_inserts = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
+        removed = Counter(
+            (old_inserts[key].position, old_inserts[key].items) for key in old_inserts.keys() - new_inserts.keys()
+        )
+        added = Counter(
+            (new_inserts[key].position, new_inserts[key].items) for key in new_inserts.keys() - old_inserts.keys()
+        )
         # Counted, because the same text may be at one position twice.
-        end = min([end, *(position for position, _ in [*(gone - came), *(came - gone)])])
+        end = min([end, *(position for position, _ in [*(removed - added), *(added - removed)])])
     return end
 
 

@@ -30,7 +30,7 @@ class MarkerRuns(NamedTuple):
     own: VariantRun
     by: Mapping[str, VariantRun]
 
-    def of(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
+    def edited_calls(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
         """The first `calls` of a thread with the markers of `cache`; None if none can be simulated."""
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
@@ -79,13 +79,12 @@ def _usage_under_edits(report: Usage, plain: VariantCall, under: VariantCall) ->
 
 
 def _usd(bench: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
-    """Cost of `recorded` as `call`, perhaps of another model, with another `usage`: the paid cost plus the
-    difference.
+    """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
 
-    Without a recorded price, the difference alone.
+    `call` may go to another model. Without a recorded price, the difference alone.
     """
     assert recorded.usage is not None
-    paid, now = bench.paid(recorded), simulated_usd(bench, call, usage)
+    paid, now = bench.paid_usd(recorded), simulated_usd(bench, call, usage)
     if call is not recorded:
         return now
     if usage == recorded.usage and paid is not None:
@@ -123,6 +122,6 @@ def _by_lifetime(write: int, report: Usage, plain: Usage, under: Usage) -> dict[
         return parts
     like = under if under.cache_write else report
     whole = like.cache_write
-    found = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
-    found[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(found.values())
-    return found
+    parts_ = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
+    parts_[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(parts_.values())
+    return parts_

@@ -24,7 +24,7 @@ PlacedMarker = tuple[int, float, int]
 
 def strategy_names() -> tuple[str, ...]:
     """Names of all cache strategies, as used on the command line."""
-    return (RECORDED, *LIVES, *(spell_name(one.name) for one in STRATEGIES))
+    return (RECORDED, *LIVES, *(spell_name(strategy.name) for strategy in STRATEGIES))
 
 
 def spell_name(name: str) -> str:
@@ -84,7 +84,7 @@ def place_markers(
     else:
         lives = {(marker.item, RAW): marker.life for marker in own.valid if not marker.ends}
         fixed = markers_under_edits(here.applied, lives)
-        markers = [(here.path.standing(here.applied, edge), life, 0) for edge, life in fixed.items()]
+        markers = [(here.path.node_at_edge(here.applied, edge), life, 0) for edge, life in fixed.items()]
         for marker in own.valid:
             node = here.head if marker.ends == 1 else message_before(tree, here.head)
             if marker.ends and node != ROOT:

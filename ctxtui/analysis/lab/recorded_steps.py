@@ -1,4 +1,4 @@
-"""Data that the lab takes from the recording, shared by all variants: times, lifetimes, markers, unrecorded input.
+"""Data of the recording that all variants share: times, lifetimes, markers, unrecorded input.
 
 Everything about a call is from before it: its own report is only used for comparison.
 """
@@ -31,11 +31,11 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
 
     It was sent `at`, and for its cache at `asked_at` (Unix seconds; None: unknown). `life` is the lifetime that
     its client
-    writes ("": the default), `floors` its read in any case. `lacking` are unrecorded tokens according to earlier
+    writes ("": the default), `floors` its read in any case. `unrecorded` are unrecorded tokens according to earlier
     reports,
     and `gone` the blocks absent according to them. `cold`: the cached prefix has expired, in a `pause` of so many
     seconds.
-    `marks`: its client sets cache markers, by earlier reports. `reported` gives the last node at or above one of
+    `sets_markers`: its client sets cache markers, by earlier reports. `reported` gives the last node at or above one of
     its
     context whose length was reported before, with that length in tokens; valid while the step is the newest.
     """
@@ -46,12 +46,12 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
     asked_at: float | None
     life: str
     floors: ReadFloors
-    lacking: int
+    unrecorded: int
     gone: Absences
     reported: Callable[[int], tuple[int, int]]
     cold: bool
     pause: float = 0.0
-    marks: bool = True
+    sets_markers: bool = True
 
 
 def simulated_calls(session: Session) -> list[Call]:
@@ -87,7 +87,7 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
             )
             life = reads.life(call)
             pause = at - clock.last if at is not None and clock.last is not None else 0.0
-            lacks, gone = earlier.of(call)
+            lacks, gone = earlier.unrecorded(call)
             lasts = rules(call).seconds(life) if rules(call).mechanism.writes_at_markers else 0.0
             yield RecordedStep(
                 call=call,
@@ -96,12 +96,12 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
                 asked_at=asked_at,
                 life=life,
                 floors=reads.floors(call),
-                lacking=lacks,
+                unrecorded=lacks,
                 gone=gone,
                 reported=partial(reads.reported_length, call),
                 cold=0 < lasts < pause,
                 pause=pause,
-                marks=earlier.marks(call),
+                sets_markers=earlier.sets_markers(call),
             )
         forecast = reads.forecast(call, input_forecast) if input_forecast is not None else None
         reads.learn(call, forecast, input_forecast)
@@ -124,7 +124,7 @@ class _EarlierReports:
         self._cached: set[str] = set()
         self._uncached: set[str] = set()
 
-    def of(self, call: Call) -> tuple[int, Absences]:
+    def unrecorded(self, call: Call) -> tuple[int, Absences]:
         """Unrecorded tokens of `call`, and its absent blocks."""
         base = self._last.get(call.thread)
         if call.fidelity != Fidelity.TRANSCRIPT or not self._book.is_counted(call.model, call.sent_head):
@@ -139,10 +139,10 @@ class _EarlierReports:
 
     def _gone(self, base: Call) -> Absences:
         """Absent blocks of `base` as it was sent."""
-        read = self._book.contexts.of(base)
+        read = self._book.contexts.read_of(base)
         return read.gone if read is not None else NO_ABSENCES
 
-    def marks(self, call: Call) -> bool:
+    def sets_markers(self, call: Call) -> bool:
         """Whether its client requests caching: it does not if nothing was written or read despite enough input."""
         return call.thread in self._cached or call.thread not in self._uncached
 

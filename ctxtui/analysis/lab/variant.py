@@ -116,7 +116,7 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
         """All tokens sent."""
         return sum(call.context for call in self.calls)
 
-    def summed(self, name: str) -> int | None:
+    def sum_of(self, name: str) -> int | None:
         """Sum of `read`, `write`, `fresh` or `output` over all calls; None if one is unknown."""
         values = [getattr(call, name) for call in self.calls]
         return None if not values or None in values else sum(values)
@@ -125,7 +125,7 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
     def usd(self) -> float | None:
         """Cost of all calls; None if a price is unknown."""
         values = [call.usd for call in self.calls]
-        return None if not values or None in values else sum(one for one in values if one is not None)
+        return None if not values or None in values else sum(value for value in values if value is not None)
 
     @property
     def rewrites(self) -> int:

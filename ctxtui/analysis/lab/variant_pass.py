@@ -48,10 +48,10 @@ Counted = Callable[[int, int], int]
 
 
 class SentLengths:
-    """Tokens up to a node of the request with context `head` and `total` tokens, sent for a recorded one of `own`
-    tokens.
+    """Tokens up to a node of the request with context `head` and `total` tokens.
 
-    A common prefix has its reported length, and edited parts are counted, as in the price tag
+    It is sent for a recorded one of `own` tokens. A common prefix has its reported length, and edited parts are
+    counted, as in the price tag
     (`curation.price.edited_prompt`): unrecorded or miscounted tokens are at the position where a report first
     showed them, not all at the front. Without an earlier report, or with another model's (`told` is False), the
     `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node for other variants
@@ -81,15 +81,15 @@ class SentLengths:
         self._share = own / whole if whole > 0 else 0.0
 
     def __call__(self, node: int) -> int:
-        found = self._known.get(node)
-        if found is None:
-            found = self._known[node] = max(0, min(self._total, self._length(node)))
-        return found
+        length = self._known.get(node)
+        if length is None:
+            length = self._known[node] = max(0, min(self._total, self._length(node)))
+        return length
 
     def _length(self, node: int) -> int:
         if not self._share:
             return self._hidden + (self._counted(node, self._head) if node != ROOT else 0)
-        raw = self._path.raw(node)
+        raw = self._path.recorded_node(node)
         more = self._counted(node, self._head) - self._counted(raw, self._recorded) if node != raw else 0
         return round(self._share * self._reported(raw)) + more
 
@@ -149,7 +149,7 @@ class LabInputs:
             usable = self._usable[key] = context_window(self.book, call, self.usable_share).usable
         return usable
 
-    def whole(self, model: str, node: int) -> int:
+    def whole_tokens(self, model: str, node: int) -> int:
         """Whole tokens of the context `node`, cached: variants share most of their contexts."""
         if self._summed_of != self.book.version:
             self._sums.clear()
@@ -168,20 +168,20 @@ class LabInputs:
         return self._lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
-        """Number of blocks of a recorded call's context that were read, and that were read or written, by the
-        report.
-        """
+        """Blocks of a recorded call's context that were read, and that were read or written, by the report."""
         ledger, number = self._ledgers[call.id]
-        charged = ledger.charged(number)
+        charged = ledger.rates_of(number)
         return charged.read, charged.write
 
     @cached_property
     def _ledgers(self) -> dict[str, tuple[CostLedger, int]]:
         """Ledger of each call's thread, and the call's index in it."""
         threads = thread_costs(self.book, self.costs)
-        return {call.id: (one.ledger, n) for one in threads for n, call in enumerate(one.calls[: one.ledger.done])}
+        return {
+            call.id: (costs.ledger, n) for costs in threads for n, call in enumerate(costs.calls[: costs.ledger.done])
+        }
 
-    def paid(self, call: Call) -> float | None:
+    def paid_usd(self, call: Call) -> float | None:
         """Cost of a recorded call in USD; None if unknown."""
         return known_usd(call, self.costs.get(call.id))
 
@@ -232,7 +232,7 @@ class VariantPass:
         self._models: dict[str, None] = {}
         self._quoted = 0
 
-    def take(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
+    def add_call(self, step: RecordedStep, shared: SharedContext, context: Context) -> None:
         """Simulate the next call, whose recorded context is `context`."""
         call = self._bench.as_model(step.call, self.variant.model)
         self._models[call.model or self._book.session.model] = None
@@ -240,16 +240,16 @@ class VariantPass:
         thread = self._threads.get(call.thread)
         if thread is None or (last is not None and last[1] is not context):
             self._end(call.thread)
-            thread = self._thread(call, thread, context, shared.made)
+            thread = self._thread(call, thread, context, shared.is_rebuilt)
         hidden = self._hidden(step, call)
         usable = self._bench.usable(call)
         propose = self._proposing(step, shared, call, thread, hidden, usable) if self.variant.steps else None
-        head, applied = thread.path.take(context, propose, shared.unwritten)
+        head, applied = thread.path.add_call(context, propose, shared.unwritten)
         if last is None or last[2].changes is not applied.changes:
             thread.since.update(dict.fromkeys(applied.changes.keys() - thread.since.keys(), len(context)))
         self._last[call.thread] = shared, context, applied
-        sent = VariantRequest(step.call, head, applied, thread.path, step.life, step.marks)
-        self._simulated(step, call, sent, hidden, usable)
+        sent = VariantRequest(step.call, head, applied, thread.path, step.life, step.sets_markers)
+        self._simulate(step, call, sent, hidden, usable)
 
     def _thread(self, call: Call, before: _Thread | None, context: Context, is_rebuilt: bool) -> _Thread:
         model = call.model or self._book.session.model
@@ -263,9 +263,9 @@ class VariantPass:
     def _hidden(self, step: RecordedStep, call: Call) -> int:
         """Unrecorded tokens, as this variant's model would count them."""
         if call.model == step.call.model:
-            return step.lacking
+            return step.unrecorded
         own, other = self._book.card(call.model).factors.text, self._book.card(step.call.model).factors.text
-        return round(step.lacking * own / other) if own and other else step.lacking
+        return round(step.unrecorded * own / other) if own and other else step.unrecorded
 
     def _proposing(
         self, step: RecordedStep, shared: SharedContext, call: Call, thread: _Thread, hidden: int, usable: int
@@ -309,10 +309,12 @@ class VariantPass:
 
         return propose
 
-    def _simulated(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, usable: int) -> None:
+    def _simulate(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, usable: int) -> None:
         model = call.model or self._book.session.model
         self._book.cumulated(model).advance()
-        total = max(0, self._counted(model, here.head, here.head) - self._gone(step, model, here) + hidden)
+        total = max(
+            0, self._counted_tokens(model, here.head, here.head) - self._absent_tokens(step, model, here) + hidden
+        )
         outcome = self._outcome(step, call, here, hidden, total)
         recorded = step.call.usage
         output = recorded.output if recorded is not None else self._answer(call, model)
@@ -334,50 +336,54 @@ class VariantPass:
                 usd=simulated_usd(self._bench, call, usage) if output is not None and usage is not None else None,
                 rewrites=before != ROOT and not self._tree.holds(here.head, before),
                 over=0 < usable < total,
-                less=self._less(step, model, here, total - hidden),
+                less=self._freed_tokens(step, model, here, total - hidden),
             )
         )
 
-    def _less(self, step: RecordedStep, model: str, here: VariantRequest, total: int) -> tuple[int, int, int]:
+    def _freed_tokens(self, step: RecordedStep, model: str, here: VariantRequest, total: int) -> tuple[int, int, int]:
         """Tokens that the request has less than the recorded one, of those read, written and sent."""
         call, nodes = step.call, here.applied.context.nodes
         if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
-        found = []
+        freed = []
         for depth in self._bench.part_ends(call):
-            raw, node = (nodes[depth - 1], here.path.sent(depth - 1)) if depth else (ROOT, ROOT)
-            found.append(self._counted(model, raw, call.sent_head) - self._counted(model, node, here.head))
-        own = self._counted(model, call.sent_head, call.sent_head)
+            raw, node = (nodes[depth - 1], here.path.sent_node(depth - 1)) if depth else (ROOT, ROOT)
+            freed.append(
+                self._counted_tokens(model, raw, call.sent_head) - self._counted_tokens(model, node, here.head)
+            )
+        own = self._counted_tokens(model, call.sent_head, call.sent_head)
         whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
-        return found[0], found[1] - found[0], whole - found[1]
+        return freed[0], freed[1] - freed[0], whole - freed[1]
 
     def _answer(self, call: Call, model: str) -> int | None:
         """Tokens of the recorded answer without a report; None if none is recorded."""
         nodes = answer_path(self._tree, call)
         return sum(self._book.block_tokens(model, node) for node in nodes) if nodes else None
 
-    def _counted(self, model: str, node: int, head: int) -> int:
+    def _counted_tokens(self, model: str, node: int, head: int) -> int:
         """Tokens of the blocks up to `node` in the request `head`, as `model` reads them."""
         book, tree = self._book, self._tree
-        sums = self._bench.whole(model, node)
+        sums = self._bench.whole_tokens(model, node)
         start = tree[head].turn_start
         if start != ROOT and book.card(model).strips_thinking:
             before = tree[start].parent
             sums -= book.category_tokens(model, before if tree[before].depth <= tree[node].depth else node, _THINKING)
         return sums
 
-    def _gone(self, step: RecordedStep, model: str, here: VariantRequest) -> int:
+    def _absent_tokens(self, step: RecordedStep, model: str, here: VariantRequest) -> int:
         """Tokens of blocks that reports show to be absent and that the variant has not changed."""
         if not step.gone:
             return 0
         changed = {change.node for change in here.applied.changes.values()}
         left = step.gone.where(lambda node: node not in changed) if changed else step.gone
-        found = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+        tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
         # An edit of a block that its client removed has no effect.
         stood = (
-            one.after for one in here.applied.changes.values() if one.after is not None and one.node in step.gone.of
+            one.after
+            for one in here.applied.changes.values()
+            if one.after is not None and one.node in step.gone.by_node
         )
-        return found + sum(self._block_tokens(model, block) for block in stood)
+        return tokens + sum(self._block_tokens(model, block) for block in stood)
 
     def _outcome(
         self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int
@@ -417,20 +423,20 @@ class VariantPass:
         # Where nothing expired, what stands in front of the conversation is read also where that is another one.
         floor = (
             step.floors.unexpired_prefix
-            if outcome.read or not self._expired(step, rules)
+            if outcome.read or not self._is_expired(step, rules)
             else step.floors.shared_prefix
         )
-        return outcome.with_min_read(min(floor, tokens(here.path.shared)) if floor else 0)
+        return outcome.with_min_read(min(floor, tokens(here.path.common_prefix)) if floor else 0)
 
     def _lengths(self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int) -> SentLengths:
         model, head = call.model or self._book.session.model, step.call.sent_head
-        own = self._counted(model, head, head) + hidden
+        own = self._counted_tokens(model, head, head) + hidden
         if step.gone:
             own -= sum(self._book.contexts.tokens(model, head, step.gone))
         return SentLengths(
             step,
             here.path,
-            partial(self._counted, model),
+            partial(self._counted_tokens, model),
             head=here.head,
             total=total,
             own=own,
@@ -439,7 +445,7 @@ class VariantPass:
             shared=self._bench.lengths(step, model),
         )
 
-    def _expired(self, step: RecordedStep, rules: CacheRules) -> bool:
+    def _is_expired(self, step: RecordedStep, rules: CacheRules) -> bool:
         """Whether the pause before a call was longer than the lifetime of this variant's entries."""
         life = self.variant.cache if self.variant.cache in LIVES else step.life
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
@@ -453,7 +459,7 @@ class VariantPass:
         assert shared.literals is not None
         self._quoted += _later_quotes(shared.literals_of(applied.context), applied, self._threads[thread].since)
 
-    def done(self) -> VariantRun:
+    def finish(self) -> VariantRun:
         """Result of all calls."""
         for thread in list(self._last):
             self._end(thread)

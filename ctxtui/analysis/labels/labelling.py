@@ -26,10 +26,10 @@ def without_limit(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Ma
 
 
 class Labelling:
-    """Rules in force, in the order in which they are tried: a rule that searches inside another's matches comes
-    after it.
+    """Rules in force, in the order in which they are tried.
 
-    Pieces refer to rules by their index in `rules`. `idle` are rules inside a label that does not exist.
+    A rule that searches inside another's matches comes after it. Pieces refer to rules by their index in `rules`.
+    `idle` are rules inside a label that does not exist.
     """
 
     def __init__(self, rules: Iterable[LabelRule]) -> None:
@@ -37,7 +37,7 @@ class Labelling:
         self._by_category: dict[str, list[int]] = {
             name: [n for n, rule in enumerate(self.rules) if name in rule.within] for name in INDEX
         }
-        self._needles = {name: self._wanted(numbers) for name, numbers in self._by_category.items()}
+        self._needles = {name: self._needles_of(numbers) for name, numbers in self._by_category.items()}
 
     @cached_property
     def digest(self) -> str:
@@ -53,10 +53,10 @@ class Labelling:
             return needles is None or any(_contains(body, needle) for needle in needles)
         return needles is None or any(needle in body for needle in needles)
 
-    def _wanted(self, numbers: list[int]) -> tuple[bytes, ...] | None:
-        """Byte strings of which a block must contain one for any of these rules; None if a rule needs every block.
+    def _needles_of(self, numbers: list[int]) -> tuple[bytes, ...] | None:
+        """Byte strings of which a block must contain one for any of these rules.
 
-        Rules inside another's matches add nothing.
+        None if a rule needs every block. Rules inside another's matches add nothing.
         """
         rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
         if not all(rule.needles for rule in rules):
@@ -72,12 +72,15 @@ class Labelling:
                 matches_ += attempt(rule, partial(find_matches, n, rule, text, self._extents(matches_)))
         return cut_text(len(text), matches_)
 
-    def _extents(self, found: Sequence[Match]) -> list[tuple[str, int, int]]:
-        return [(self.rules[one.rule].label, one.start, one.end) for one in found]
+    def _extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
+        return [(self.rules[one.rule].label, one.start, one.end) for one in matches_]
 
 
 def _contains(body: bytes, needle: bytes) -> bool:
-    """Whether a long `body` contains `needle`; searched in pieces, because a search blocks all other threads."""
+    """Whether a long `body` contains `needle`.
+
+    Searched in pieces, because a search blocks all other threads.
+    """
     beyond = _PIECE_BYTES + len(needle) - 1
     return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))
 

@@ -52,8 +52,9 @@ class LabelRule(Struct, frozen=True, kw_only=True):
 
 
 def parse_rule(name: str, table: Any, place: str = "") -> LabelRule:
-    """Parse the rule `name`, defined at `place`, from `table`. Raises `BadConfig` naming the key and the expected
-    value.
+    """Parse the rule `name`, defined at `place`, from `table`.
+
+    Raises `BadConfig` naming the key and the expected value.
     """
     try:
         return _rule(name, _checked(table), place)

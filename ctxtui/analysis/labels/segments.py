@@ -53,7 +53,7 @@ class _Cutter(Struct):
     open: list[_Open] = field(default_factory=list)
     at: int = 0
 
-    def to(self, end: int) -> None:
+    def cut_to(self, end: int) -> None:
         """Cut off the text before `end`, for the innermost open match."""
         if end <= self.at:
             return
@@ -67,7 +67,7 @@ class _Cutter(Struct):
     def close(self, before: int) -> None:
         """Close the matches that end at or before `before`."""
         while self.open and self.open[-1].end <= before:
-            self.to(self.open[-1].end)
+            self.cut_to(self.open[-1].end)
             done = self.open.pop()
             if not done.told:
                 self.pieces.append(LabelledSpan(self.at, self.at, done.rule, 1))
@@ -86,26 +86,27 @@ def cut_text(length: int, matches: Iterable[Match]) -> list[LabelledSpan]:
             continue
         extents.add((start, end))
         cutter.close(start)
-        cutter.to(start)
+        cutter.cut_to(start)
         cutter.open.append(_Open(end, rule))
     cutter.close(length)
     if cutter.pieces:
-        cutter.to(length)
+        cutter.cut_to(length)
     return cutter.pieces
 
 
 def segment_features(segments: Sequence[Segment], whole: Features, category: int) -> list[Features]:
-    """Features of each segment of a block of `category`; they add up to those of the `whole` block.
+    """Features of each segment of a block of `category`.
 
-    Features that are not text go to the first segment of the block's own category.
+    They add up to those of the `whole` block. Features that are not text go to the first segment of the block's
+    own category.
     """
-    keeper = next((n for n, one in enumerate(segments) if one.category == category), 0)
-    return split_features(whole, [one.weight for one in segments], keeper)
+    keeper = next((n for n, segment in enumerate(segments) if segment.category == category), 0)
+    return split_features(whole, [segment.weight for segment in segments], keeper)
 
 
 def by_category(segments: Sequence[Segment], whole: Features, category: int) -> list[tuple[int, Features]]:
     """Like `segment_features`, added up by category; that of the first segment comes first."""
     sums: dict[int, Features] = {}
-    for one, own in zip(segments, segment_features(segments, whole, category), strict=True):
-        sums[one.category] = plus(sums[one.category], own) if one.category in sums else own
+    for segment, own in zip(segments, segment_features(segments, whole, category), strict=True):
+        sums[segment.category] = plus(sums[segment.category], own) if segment.category in sums else own
     return list(sums.items())

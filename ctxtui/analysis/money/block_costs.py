@@ -35,7 +35,10 @@ class ExpensiveBlock(Struct, frozen=True):
 
 
 class ThreadCosts:
-    """Ledger of one thread of a counted book, up to its end or call number `until`, and the lifetimes of its blocks."""
+    """Ledger of one thread of a counted book, and the lifetimes of its blocks.
+
+    Up to the thread's end or call number `until`.
+    """
 
     def __init__(
         self,
@@ -58,28 +61,29 @@ class ThreadCosts:
 
     def nodes(self) -> list[int]:
         """First node of every block that was sent, without headers."""
-        return [node for node in self.stays.every() if self.tree[node].block.kind != HEADER]
+        return [node for node in self.stays.all_nodes() if self.tree[node].block.kind != HEADER]
 
-    def missing(self, index: int) -> int:
+    def unrecorded_tokens(self, index: int) -> int:
         """Unrecorded tokens of call `index` (from 0)."""
         return unrecorded_tokens(self._book, self.calls[index])
 
-    def kept(self, index: int) -> int:
+    def kept_tokens(self, index: int) -> int:
         """Input tokens of call `index` in its common prefix with an earlier call."""
         if self._resent is None:
             sending = ResentTracker(self._book, lambda _: self.running)
-            self._resent = [sending.enter(call) for call in self.calls]
+            self._resent = [sending.add_call(call) for call in self.calls]
         return self._resent[index].kept
 
-    def gone(self, node: int) -> int:
-        """Call (from 1) from which on the block of `node` is absent, by the record or the reports; 0 if the last
-        call had it.
+    def gone_since(self, node: int) -> int:
+        """Call (from 1) from which on the block of `node` is absent, by the record or the reports.
+
+        0 if the last call had it.
         """
         last = len(self.calls) - 1
-        there = self.stays.standing(node, last)
+        there = self.stays.node_at_call(node, last)
         if there is None:
             return max((stop for _, stop, _ in self.stays.stretches(node, last + 1)), default=0) + 1
-        absent = self._book.contexts.at(self.calls[last].sent_head).get(there)
+        absent = self._book.contexts.absences_at(self.calls[last].sent_head).get(there)
         return absent.since if absent is not None else 0
 
     def input_usd(self, node: int, since: int = 0) -> float:
@@ -109,20 +113,22 @@ def most_expensive_blocks(threads: list[ThreadCosts], most: int) -> list[Expensi
         for node in thread.nodes():
             digest = thread.tree[node].block.digest
             where.setdefault(digest, []).append((thread, node))
-            weight = thread.running.block_tokens(node) * thread.stays.count(node, len(thread.calls))
+            weight = thread.running.block_tokens(node) * thread.stays.count_calls(node, len(thread.calls))
             carried[digest] = carried.get(digest, 0) + weight
     # Cost is roughly proportional to tokens x calls: far more candidates than requested are priced.
     likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES_PER_BLOCK]
     blocks = [_sum_block(where[digest]) for digest in likely if carried[digest]]
     # Blocks without a (known) cost are left out.
-    return sorted((one for one in blocks if one.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+    return sorted((block for block in blocks if block.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[
+        :most
+    ]
 
 
 def _sum_block(places: list[tuple[ThreadCosts, int]]) -> ExpensiveBlock:
     thread, node = places[0]
     usd = sum(there.input_usd(at) for there, at in places)
     calls = sum(stop - start for there, at in places for start, stop, _ in there.ledger.read_in(at, there.ledger.done))
-    gone = [there.gone(at) for there, at in places]
+    gone = [there.gone_since(at) for there, at in places]
     running = thread.running
     return ExpensiveBlock(
         node, running.category(node), running.block_tokens(node), usd, calls, 0 if 0 in gone else gone[0]

@@ -46,9 +46,10 @@ _NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 
 
 class CostLedger:
-    """Running costs of one thread, added call by call with `advance`; only calls with report and price count.
+    """Running costs of one thread, added call by call with `advance`.
 
-    `stays` gives the calls that held each block; it is advanced with the ledger.
+    Only calls with report and price count. `stays` gives the calls that held each block; it is advanced with the
+    ledger.
     """
 
     def __init__(self, book: Book, running: RunningTotals, stays: BlockLifetimes) -> None:
@@ -77,16 +78,19 @@ class CostLedger:
         return len(self._answers)
 
     def advance(self, calls: Sequence[Call], costs: Mapping[str, Cost | None], limit: int) -> int:
-        """Add up to `limit` further `calls` of the thread, as far as counted and priced; returns `done`."""
+        """Add up to `limit` further `calls` of the thread, as far as counted and priced.
+
+        Returns `done`.
+        """
         for index in range(self.done, min(len(calls), self.done + limit)):
             call = calls[index]
             if call.id not in costs or not self._running.is_counted(max(call.sent_head, call.response_head)):
                 break
             self.stays.advance(calls, index + 1 - self.stays.done)
-            self._enter(index, call, costs[call.id])
+            self._add_call(index, call, costs[call.id])
         return self.done
 
-    def _enter(self, index: int, call: Call, cost: Cost | None) -> None:
+    def _add_call(self, index: int, call: Call, cost: Cost | None) -> None:
         tree, path = self._book.session.tree, self._path
         shared = tree.common(path[-1] if path else ROOT, call.sent_head)
         del path[tree[shared].depth :]
@@ -171,7 +175,7 @@ class CostLedger:
             sums = [before + (till - before) * part for before, till in zip(sums, after, strict=True)]
         return sums
 
-    def back(self, calls: int) -> None:
+    def truncate(self, calls: int) -> None:
         """Keep only the first `calls` calls: the next one was replaced by a fuller record."""
         if calls >= self.done:
             return
@@ -186,19 +190,20 @@ class CostLedger:
             self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
-        """USD by category index over the first `calls` calls (at most `done`), then of unrecorded and re-attached
-        input.
+        """USD by category index over the first `calls` calls (at most `done`).
+
+        Then of unrecorded and re-attached input.
         """
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
-    def block(self, node: int, tokens: int, calls: int) -> float | None:
+    def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
         """USD that the block of `node` with its `tokens` cost over the first `calls` calls, in all positions.
 
         Written once as an answer, then part of every context that held it. None until the first call that held it
         is added.
         """
-        last, made = min(calls, self.done), self.stays.answered(node)
-        first = self.stays.first(node)
+        last, made = min(calls, self.done), self.stays.answering_call(node)
+        first = self.stays.first_call(node)
         if not any(at is not None and at < self.done for at in (made, first)):
             return None
         usd = self._answers[made] if made is not None and made < last else 0.0
@@ -220,29 +225,29 @@ class CostLedger:
             for start, stop, there in every
         ]
 
-    def stood(self, node: int, calls: int) -> list[tuple[int, int, int]]:
+    def read_with_depth(self, node: int, calls: int) -> list[tuple[int, int, int]]:
         """Like `read_in`, with the depth of the block."""
         tree = self._book.session.tree
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
-    def part(self, index: int, depth: int) -> int:
+    def input_part(self, index: int, depth: int) -> int:
         """Whether call `index` (from 0) read the block at `depth` (0), wrote it (1), or did neither (2)."""
         return (depth > self._reads[index]) + (depth > self._writes[index])
 
     def rate(self, node: int, since: int, calls: int) -> float:
         """USD of carrying one token of the block of `node` in calls `since` (from 0) to `calls` - 1."""
         return sum(
-            self.carried(depth, max(start, since), stop)
-            for start, stop, depth in self.stood(node, calls)
+            self.sum_rates(depth, max(start, since), stop)
+            for start, stop, depth in self.read_with_depth(node, calls)
             if stop > since
         )
 
-    def charged(self, index: int) -> CallRates:
+    def rates_of(self, index: int) -> CallRates:
         """Rates of call `index` (from 0, below `done`) for one counted token."""
         first, second, third = self._rates[3 * index : 3 * index + 3]
         return CallRates(self._reads[index], self._writes[index], (first, second, third), self._answers[index])
 
-    def carried(self, depth: int, first: int, last: int) -> float:
+    def sum_rates(self, depth: int, first: int, last: int) -> float:
         """Sum of the rates of calls `first` to `last` - 1 for one token at `depth`."""
         total, at = 0.0, first
         while at < last:
@@ -252,6 +257,6 @@ class CostLedger:
                 total += self._sums[end] - self._sums[at]
             else:
                 for index in range(at, end):
-                    total += self._rates[3 * index + self.part(index, depth)]
+                    total += self._rates[3 * index + self.input_part(index, depth)]
             at = end
         return total

@@ -171,7 +171,10 @@ def longest_block(session: Session) -> int:
 
 
 def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
-    """Compare each limit that is set with its figure; a hit rate passes for a single call, which could not hit."""
+    """Compare each limit that is set with its figure.
+
+    A hit rate passes for a single call, which could not hit.
+    """
     out = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)

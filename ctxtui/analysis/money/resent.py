@@ -54,11 +54,11 @@ class ResentTracker:
         self._digests: set[str] = set()
         self._last: Call | None = None
 
-    def enter(self, call: Call) -> Resent:
+    def add_call(self, call: Call) -> Resent:
         """Add the thread's next call, which must be counted; returns its resent input."""
-        found = self._resent(call) if self._last is not None and call.usage is not None else Resent()
+        resent = self._resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
-        new = self._tree.path(head, self._kept(head))
+        new = self._tree.path(head, self._longest_sent(head))
         if new and new[-1] >= len(self._sent):
             self._sent.extend(bytes(len(self._tree) - len(self._sent)))
         for node in new:
@@ -67,9 +67,9 @@ class ResentTracker:
                 self._digests.add(self._tree[node].block.digest)
         if call.usage is not None:
             self._last = call
-        return found
+        return resent
 
-    def _kept(self, head: int) -> int:
+    def _longest_sent(self, head: int) -> int:
         """Longest prefix of `head` that was sent before."""
         sent = self._sent
         while head >= len(sent) or not sent[head]:
@@ -79,8 +79,8 @@ class ResentTracker:
     def _resent(self, call: Call) -> Resent:
         before, usage = self._last, call.usage
         assert before is not None and before.usage is not None and usage is not None
-        running, kept = self._running(call.model), self._kept(call.sent_head)
-        lacking, lacked = self._missing(call), self._missing(before)
+        running, kept = self._running(call.model), self._longest_sent(call.sent_head)
+        lacking, lacked = self._unrecorded(call), self._unrecorded(before)
         whole = lacked + running.read_tokens(before.sent_head, before.sent_head)
         if not whole:
             return Resent(min(usage.input, before.usage.input))
@@ -111,11 +111,11 @@ class ResentTracker:
             if tree[node].block.kind != HEADER and tree[node].block.digest not in now
         ]
         news = [node for node in nodes if node not in again]
-        found = float(sum(map(running.block_tokens, again)))
+        total = float(sum(map(running.block_tokens, again)))
         for old, new in match_versions(tree, tree, olds, news):
             share = word_overlap(diff_text(tree[olds[old]]), diff_text(tree[news[new]]))
-            found += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
-        return found
+            total += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
+        return total
 
-    def _missing(self, call: Call) -> int:
+    def _unrecorded(self, call: Call) -> int:
         return unrecorded_tokens(self._book, call)

@@ -55,9 +55,9 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
     Every other write costs more.
     """
     avoided = {
-        one.number: one
-        for one in rewrites
-        if one.thread == thread.thread and one.cause == TTL and one.pause is not None and one.pause <= ONE_HOUR
+        miss.number: miss
+        for miss in rewrites
+        if miss.thread == thread.thread and miss.cause == TTL and miss.pause is not None and miss.pause <= ONE_HOUR
     }
     saves, count, tokens = 0.0, 0, 0
     for number, call in enumerate(thread.calls, 1):
@@ -94,7 +94,7 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Cure | None:
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure | None:
     """Leave out tool definitions that no call of the thread used, from the start: nothing is rewritten."""
     tree = thread.tree
-    used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answers()) if tree[n].category == _CALL}
+    used = {names.label(tree[n]) for n in (*thread.nodes(), *thread.stays.answer_nodes()) if tree[n].category == _CALL}
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
     idle = [n for n in defined if names.label(tree[n]) not in used]
     freed = {n: thread.running.block_tokens(n) for n in idle}
@@ -105,7 +105,10 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Cure 
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Cure | None:
-    """Cure that makes the blocks of `freed` that much smaller from the start; None if it saves nothing."""
+    """Cure that makes the blocks of `freed` that much smaller from the start.
+
+    None if it saves nothing.
+    """
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -135,7 +138,7 @@ def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str],
         if usage is None or by is None:
             return None
         pause = _pause(before, call)
-        kept = thread.kept(index) if pause is not None and pause <= FIVE_MINUTES else 0
+        kept = thread.kept_tokens(index) if pause is not None and pause <= FIVE_MINUTES else 0
         kept = kept if kept >= minimum(call.model) else 0
         rest = usage.input - kept
         write = by.write_5m if usage.input >= minimum(call.model) else by.fresh
@@ -176,7 +179,7 @@ def _results(thread: ThreadCosts) -> list[int]:
     tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
     if len(large) > _MAX_RESULTS:
-        large.sort(key=lambda node: -own(node) * thread.stays.count(node, len(thread.calls)))
+        large.sort(key=lambda node: -own(node) * thread.stays.count_calls(node, len(thread.calls)))
     return large[:_MAX_RESULTS]
 
 
@@ -187,16 +190,16 @@ def _moments(calls: int, done: int) -> Iterable[int]:
 def _clearings(thread: ThreadCosts, index: int, by: Rates, results: Sequence[int]) -> Iterator[Cure]:
     """Yield the clearing at call `index` of all `results` from some depth on, for every depth, deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
-    head, charged = call.sent_head, thread.ledger.charged(index)
+    head, charged = call.sent_head, thread.ledger.rates_of(index)
     newest = _newest_results(thread, head)
-    whole = running.read_tokens(head, head) + thread.missing(index)
+    whole = running.read_tokens(head, head) + thread.unrecorded_tokens(index)
     scale = call.usage.input / whole if call.usage is not None and whole else 1.0
     # End of the cached prefix, in counted tokens.
-    end = call.usage.cache_read / scale - thread.missing(index) if call.usage is not None and scale else 0.0
+    end = call.usage.cache_read / scale - thread.unrecorded_tokens(index) if call.usage is not None and scale else 0.0
     dearer = max(0.0, unread_rate(call, by) - by.read) * scale
     saved, gone, gone_read, count = 0.0, 0, 0, 0
-    before = [node for node in results if (thread.stays.first(node) or 0) < index]
-    present = {there: node for node in before if (there := thread.stays.standing(node, index)) is not None}
+    before = [node for node in results if (thread.stays.first_call(node) or 0) < index]
+    present = {there: node for node in before if (there := thread.stays.node_at_call(node, index)) is not None}
     for there in _deepest_first(thread, present.keys() - newest):
         node = present[there]
         own = running.block_tokens(node)
@@ -216,8 +219,8 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
 def cleared_nodes(thread: ThreadCosts, cure: Cure) -> list[int]:
     """Nodes of the results that `cure` clears, in the context of its call."""
     index = cure.call - 1
-    before = [node for node in _results(thread) if (thread.stays.first(node) or 0) < index]
-    present = {there for node in before if (there := thread.stays.standing(node, index)) is not None}
+    before = [node for node in _results(thread) if (thread.stays.first_call(node) or 0) < index]
+    present = {there for node in before if (there := thread.stays.node_at_call(node, index)) is not None}
     return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: cure.count]
 
 

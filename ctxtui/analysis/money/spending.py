@@ -124,7 +124,10 @@ def rows_by_tool(
 def _rest(
     thread: ThreadCosts, costs: Mapping[str, Cost | None], own: frozenset[str] | None, spent: float, name: str
 ) -> list[SpendingRow]:
-    """Remaining cost of a thread after `spent` of its input is shared out; `name` gets the rest of the input."""
+    """Remaining cost of a thread after `spent` of its input is shared out.
+
+    `name` gets the rest of the input.
+    """
     priced = [(call, costs.get(call.id)) for call in thread.calls if call.usage and (own is None or call.id in own)]
     listed = [cost for _, cost in priced if cost is not None]
     input_ = sum(cost.usd - cost.output - cost.other for cost in listed)

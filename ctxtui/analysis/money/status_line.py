@@ -1,4 +1,4 @@
-"""Content of a client's status line: its context, the next call's usage, the cache's lifetime, one warning.
+"""Content of a client's status line: context, next call's usage, cache lifetime, one warning.
 
 Based on the client's own data between two calls, so that it is available at once; `analysis.cache.next_call`
 makes the same forecast from the whole recording.
@@ -54,15 +54,18 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
         return self.last.input if self.last is not None else None
 
     @property
-    def left(self) -> float | None:
-        """Seconds until the cache expires, 0 if it has; None if nothing is cached or the time is unknown."""
+    def seconds_left(self) -> float | None:
+        """Seconds until the cache expires, 0 if it has.
+
+        None if nothing is cached or the time is unknown.
+        """
         return None if self.expires is None or not self.cached else max(0.0, self.expires - self.at)
 
-    def coming(self, *, cold: bool = False) -> Usage | None:
-        """Predict the next call's usage: the sent input is read, the last answer is new, its own answer is a typical
-        one.
+    def predict_next(self, *, cold: bool = False) -> Usage | None:
+        """Predict the next call's usage.
 
-        `cold`: nothing is left to read, everything is written.
+        The sent input is read, the last answer is new, its own answer is a typical one. `cold`: nothing is left
+        to read, everything is written.
         """
         if self.last is None:
             return None
@@ -70,7 +73,7 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
         answer = round(median(self.answers[-MAX_ANSWERS:])) if self.answers else new
         if not self.cached:
             return Usage(fresh=context + new, output=answer)
-        cold = cold or self.left == 0
+        cold = cold or self.seconds_left == 0
         written = context + new if cold else new
         return Usage(
             cache_read=0 if cold else context,
@@ -95,7 +98,7 @@ OVER, QUOTA_NEAR, MISS, COLD, ENDING, NEARLY = "over", "quota", "miss", "cold", 
 
 def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning | None:
     """The most important warning; None if there is none. `cold_usd` is the next call's cost if nothing can be read."""
-    context, left = status.context, status.left
+    context, left = status.context, status.seconds_left
     if context is None:
         return None
     if status.usable and context > status.usable:

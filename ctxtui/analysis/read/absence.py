@@ -1,4 +1,4 @@
-"""Absences: recorded blocks that are absent from the context according to a report, without a record of it.
+"""Absences: recorded blocks that are absent from the context according to a report.
 
 A client may clear old results, leave out thinking or the answer of a failed call, and drop old messages without a
 record; the next report is then less than the recorded blocks. The absent blocks are inferred from that report
@@ -59,7 +59,7 @@ class Absence(Struct, frozen=True):
     why: str
 
     @property
-    def says(self) -> str:
+    def reason_text(self) -> str:
         """The reason as a clause."""
         return _REASONS[self.why]
 
@@ -99,7 +99,7 @@ class MissingTokens(Struct, frozen=True, kw_only=True):
     prefix_broke: bool
     whole: bool
 
-    def fits(self, tokens: int) -> bool:
+    def explains(self, tokens: int) -> bool:
         """Whether blocks of `tokens` explain it."""
         return abs(tokens - self.tokens) <= min(_HALF * self.tokens, max(self.doubt, _NEAR * self.tokens))
 
@@ -115,8 +115,9 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _among_new(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the blocks added since the previous call: a failed answer, its calls, one block that was recorded
-    differently.
+    """Check the blocks added since the previous call.
+
+    A failed answer, its calls, one block that was recorded differently.
     """
     came = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
@@ -128,7 +129,7 @@ def _among_new(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
         *((n,) for n in came if missing.size(n) >= _HALF * missing.tokens),
     ]
     off, nodes = _nearest(sets, missing)
-    if nodes and missing.fits(missing.tokens + off):
+    if nodes and missing.explains(missing.tokens + off):
         return AbsentBlocks(nodes, NOT_SENT)
     # A block that was read in part: most of one block is missing, and no other is as large.
     large = [n for n in came if missing.tokens <= missing.size(n) <= 2 * missing.tokens]
@@ -147,7 +148,7 @@ def _among_thinking(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _is_header(tree, n)]
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
     off, nodes = _nearest([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
-    return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.fits(missing.tokens + off) else None
+    return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.explains(missing.tokens + off) else None
 
 
 def _is_header(tree: Tree, node: int) -> bool:
@@ -171,20 +172,21 @@ def _among_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
         (messages, 0, MESSAGES_LEFT_OUT),
     ):
         taken, total = _take_oldest(nodes, left, missing)
-        if taken and missing.fits(total):
+        if taken and missing.explains(total):
             return AbsentBlocks(taken, why)
     return None
 
 
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Oldest messages before a person's last one, up to the missing tokens, including those added since the previous
-    call.
+    """Oldest messages before a person's last one, up to the missing tokens.
+
+    Including those added since the previous call.
     """
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
     movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
     taken, total = _take_oldest(movable, 0, missing)
-    return AbsentBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.fits(total) else None
+    return AbsentBlocks(taken, MESSAGES_LEFT_OUT) if taken and missing.explains(total) else None
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
@@ -200,7 +202,7 @@ def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tup
         if abs(total - missing.tokens) <= abs(best - missing.tokens):
             best, many = total, len(taken)
         if total >= missing.tokens:
-            if missing.tokens - best > missing.spare and missing.fits(total):
+            if missing.tokens - best > missing.spare and missing.explains(total):
                 best, many = total, len(taken)
             break
     return tuple(taken[:many]), best
@@ -210,38 +212,38 @@ class Absences:
     """Absent blocks of a context, in prompt order; one object for all calls with the same ones."""
 
     def __init__(self, of: Mapping[int, Absence]) -> None:
-        self.of = dict(sorted(of.items()))
+        self.by_node = dict(sorted(of.items()))
         """Absences by node."""
-        self.nodes = list(self.of)
+        self.nodes = list(self.by_node)
         self.before: dict[tuple[int, str], list[int]] = {}
         """Cached running sums of absent tokens, by node in order."""
         self.known: dict[tuple[int, str, int], tuple[int, ...]] = {}
         """Cached absent tokens by category index."""
 
     def __bool__(self) -> bool:
-        return bool(self.of)
+        return bool(self.by_node)
 
     def get(self, node: int) -> Absence | None:
         """Absence of `node`, None if it is present."""
-        return self.of.get(node)
+        return self.by_node.get(node)
 
-    def and_(self, found: AbsentBlocks, left: int, since: int) -> Absences:
-        """Add the blocks of `found`; cleared results have replacements of `left` tokens each."""
-        rest = left if found.why in (RESULTS_CLEARED, EDITED) else 0
-        return Absences(self.of | {n: Absence(n, rest, since, found.why) for n in found.nodes})
+    def with_blocks(self, absent: AbsentBlocks, left: int, since: int) -> Absences:
+        """Add the blocks of `absent`; cleared results have replacements of `left` tokens each."""
+        rest = left if absent.why in (RESULTS_CLEARED, EDITED) else 0
+        return Absences(self.by_node | {n: Absence(n, rest, since, absent.why) for n in absent.nodes})
 
     def only(self, why: str) -> Absences:
         """Filter by the reason `why`."""
-        kept = {n: one for n, one in self.of.items() if one.why == why}
-        return self if len(kept) == len(self.of) else Absences(kept) if kept else NO_ABSENCES
+        remaining = {n: absence for n, absence in self.by_node.items() if absence.why == why}
+        return self if len(remaining) == len(self.by_node) else Absences(remaining) if remaining else NO_ABSENCES
 
-    def where(self, stands: Callable[[int], bool]) -> Absences:
+    def where(self, predicate: Callable[[int], bool]) -> Absences:
         """Filter by node."""
-        return Absences({node: one for node, one in self.of.items() if stands(node)})
+        return Absences({node: absence for node, absence in self.by_node.items() if predicate(node)})
 
-    def less(self, since: int) -> Absences:
+    def without_since(self, since: int) -> Absences:
         """Remove those that the report of call `since` showed: they are present again."""
-        return Absences({n: one for n, one in self.of.items() if one.since != since})
+        return Absences({n: absence for n, absence in self.by_node.items() if absence.since != since})
 
 
 NO_ABSENCES: Final = Absences({})

@@ -55,10 +55,10 @@ class ReportedThinking:
             if call.usage is None:
                 self._waiting.append(id_)
             elif call.usage.reasoning:
-                nodes += self._take(call, call.usage.reasoning)
+                nodes += self._add_report(call, call.usage.reasoning)
         return min(nodes, default=None)
 
-    def _take(self, call: Call, tokens: int) -> list[int]:
+    def _add_report(self, call: Call, tokens: int) -> list[int]:
         tree = self._session.tree
         nodes = [node for node in answer_path(tree, call) if node not in self.tokens and _is_cipher(tree[node])]
         whole = sum(len(tree[node].block.body) for node in nodes)
@@ -75,21 +75,20 @@ def _is_cipher(node: Node) -> bool:
 
 
 class CarriedReasoning:
-    """Whether a model's provider counts reported reasoning in later input: the majority of the newest reports,
-    initially yes.
+    """Whether a model's provider counts reported reasoning in later input.
+
+    The majority of the newest reports decides, initially yes.
     """
 
     def __init__(self) -> None:
         self._votes: deque[bool] = deque([True], maxlen=_MAX_VOTES)
 
     @property
-    def holds(self) -> bool:
+    def is_carried(self) -> bool:
         """Whether it does."""
         return 2 * sum(self._votes) > len(self._votes)
 
     def learn(self, reasoning: int, error: float) -> None:
-        """Learn from a call whose input was predicted with `reasoning` tokens, and whose report was `error` tokens
-        off.
-        """
+        """Learn from a call predicted with `reasoning` tokens, whose report was `error` tokens off."""
         if reasoning >= _MIN_REASONING:
             self._votes.append(abs(error) <= abs(error + reasoning))

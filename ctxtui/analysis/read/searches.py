@@ -60,7 +60,7 @@ class Searches:
             self._newest[thread] = newest
         return bool(ran)
 
-    def held(self, call: Call, before: int, more: int) -> int:
+    def search_tokens(self, call: Call, before: int, more: int) -> int:
         """Tokens from searches in the context of `call`, of which the previous one had `before`.
 
         `more` is its report beyond all other known input.
@@ -69,7 +69,7 @@ class Searches:
             return max(before, more)
         return max(0, more) if before - more > _DROPPED_SHARE * before else before
 
-    def ran(self, call: Call) -> bool:
+    def has_run(self, call: Call) -> bool:
         """Whether a server-side tool ran during the answer of `call`."""
         return self.any_in(call.thread) and call.id in self._ran[call.thread]
 

@@ -105,9 +105,10 @@ class ReadLine(Struct, frozen=True):
 
 
 class ReadStep(Struct, frozen=True):
-    """A `call` with a report: the index of the one that it extends, the read context of the last one with a report.
+    """A `call` with a report, and the call that it extends (`base`, an index).
 
-    `level` is the residual that its own is compared with.
+    `was` is the read context of the last call with a report. `level` is the residual that its own is compared
+    with.
     """
 
     call: Call
@@ -179,11 +180,11 @@ class Shortfalls:
         self._book = book
         self._tree = book.session.tree
 
-    def notice(self, call: Call) -> int:
+    def notice_tokens(self, call: Call) -> int:
         """Tokens of a cleared result's replacement."""
         return round(weigh(_CLEARED, self._book.weights(call.model)))
 
-    def gone(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
+    def find_absent(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
         """Absent blocks, if `rest` tokens of the report remain and `before` tokens precede the blocks."""
         call = step.call
         if line.events >= _MAX_EVENTS:
@@ -191,43 +192,44 @@ class Shortfalls:
         number, least = len(line.calls) + 1, min_shortfall(call)
         fell = step.level - rest
         if gone and -fell > least and rest > least:
-            again = step.base is not None and self._again(line.calls[step.base], call)
-            return gone if again else self._back(call, gone, -fell)
+            again = step.base is not None and self._was_read_again(line.calls[step.base], call)
+            return gone if again else self._find_returned(call, gone, -fell)
         if rest >= -least or fell <= least:
             return gone
-        base = self._before(line, step)
+        base = self._previous_call(line, step)
         shared = self._shared(base, call)
         doubt = self._doubt(base, call)
         if fell <= doubt:
             return gone
         # Earlier blocks are absent as in the last reports; the new shortfall is explained here.
         missing = self._missing(call, base, gone, shared, fell, doubt, before)
-        found = explain_missing(self._tree, missing)
-        return gone.and_(found, missing.left, number) if found else gone
+        absent = explain_missing(self._tree, missing)
+        return gone.with_blocks(absent, missing.left, number) if absent else gone
 
-    def certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
-        """Like `gone`, for blocks that exceed the report independent of the earlier residual: that many are absent
-        for certain.
+    def find_certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
+        """Like `find_absent`, for blocks that exceed the report independent of the earlier residual.
+
+        That many are absent for certain.
         """
         call = step.call
         most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:
             return gone
-        found = self.gone(line, replace(step, level=0), gone, rest, before)
-        if found is not gone and rest + self._went(call, gone, found) >= most:
-            return found
-        base = self._before(line, step)
+        absent = self.find_absent(line, replace(step, level=0), gone, rest, before)
+        if absent is not gone and rest + self._newly_absent(call, gone, absent) >= most:
+            return absent
+        base = self._previous_call(line, step)
         shared = self._shared(base, call)
         missing = self._missing(call, base, gone, shared, -rest, self._doubt(base, call), before)
         oldest = None if missing.prefix_stays or missing.whole else oldest_messages(self._tree, missing)
-        return gone.and_(oldest, missing.left, len(line.calls) + 1) if oldest else found
+        return gone.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else absent
 
-    def _went(self, call: Call, gone: Absences, found: Absences) -> int:
-        """Tokens of `call` that are absent by `found` and not by `gone`."""
-        was, now = (self._book.read_sums(call.model, call.sent_head, one) for one in (gone, found))
+    def _newly_absent(self, call: Call, gone: Absences, now_absent: Absences) -> int:
+        """Tokens of `call` that are absent by `now_absent` and not by `gone`."""
+        was, now = (self._book.read_sums(call.model, call.sent_head, absences) for absences in (gone, now_absent))
         return sum(was) - sum(now)
 
-    def _before(self, line: ReadLine, step: ReadStep) -> Call | None:
+    def _previous_call(self, line: ReadLine, step: ReadStep) -> Call | None:
         """Call that a step continues: the one whose context is extended, else the last one."""
         return line.calls[step.base] if step.base is not None else line.calls[-1] if line.calls else None
 
@@ -238,7 +240,7 @@ class Shortfalls:
         start = self._tree[call.sent_head].turn_start
         return self._tree[start].parent if start != ROOT else ROOT
 
-    def less(
+    def find_decrease(
         self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
     ) -> int:
         """Decrease of system prompt and tools (negative: increase), if `rest` tokens remain.
@@ -246,8 +248,8 @@ class Shortfalls:
         They decrease only if no block explains a fall: then only unrecorded input can have changed. `lowered` is
         the decrease so far.
         """
-        call, base = step.call, self._before(line, step)
-        if front is None or (base is not None and self._again(base, call)):
+        call, base = step.call, self._previous_call(line, step)
+        if front is None or (base is not None and self._was_read_again(base, call)):
             return 0
         least = min_shortfall(call)
         # The counting error of an absent block is absent too.
@@ -262,7 +264,7 @@ class Shortfalls:
         """Uncertainty of the missing tokens from the counts of the added blocks."""
         came = self._tree.path(call.sent_head, self._shared(base, call))
         slacks = (self._book.slack(call.model, n) or 0.0 for n in came if self._counts(n))
-        return _MIN_WIDTHS * math.sqrt(sum(one**2 for one in slacks))
+        return _MIN_WIDTHS * math.sqrt(sum(slack**2 for slack in slacks))
 
     def _missing(
         self,
@@ -277,26 +279,26 @@ class Shortfalls:
         book, tree = self._book, self._tree
         came = tree.path(call.sent_head, shared)
         answered = answer_nodes_in(tree, base, call.sent_head) if base else []
-        held = set(came)
-        left, again = left_cached(base), base is not None and self._again(base, call)
+        came_set = set(came)
+        left, again = left_cached(base), base is not None and self._was_read_again(base, call)
         lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * left
         pause = call.started - base.started if base and base.started and call.started else None
         return MissingTokens(
             tokens=fell,
             doubt=doubt,
             came=came,
-            answered=[n for n in answered if n in held and self._counts(n)],
-            old=lambda: self._old(call, gone, shared, before),
+            answered=[n for n in answered if n in came_set and self._counts(n)],
+            old=lambda: self._old_nodes(call, gone, shared, before),
             thought=book.read_sums(call.model, call.sent_head, gone)[_THINKING],
             size=lambda node: book.block_tokens(call.model, node),
-            left=self.notice(call),
+            left=self.notice_tokens(call),
             spare=max(doubt, _SPARE_SHARE * reported_input(call)),
             prefix_stays=again,
             prefix_broke=lost and pause is not None and pause < _MIN_LIFETIME,
             whole=call.fidelity == Fidelity.WIRE,
         )
 
-    def _old(self, call: Call, gone: Absences, shared: int, before: int) -> list[int]:
+    def _old_nodes(self, call: Call, gone: Absences, shared: int, before: int) -> list[int]:
         """Nodes of the context `shared` that `call` reads, without those read from the cache.
 
         `before` tokens precede all of them.
@@ -305,16 +307,19 @@ class Shortfalls:
         start = tree[call.sent_head].turn_start if self._book.card(call.model).strips_thinking else ROOT
         cached = usage.cache_read * _READ_AGAIN if usage is not None and usage.has_cache else 0
         path = tree.path(shared)
-        first = bisect_right(path, cached, key=lambda n: before + self._until(call, gone, n, start)) if cached else 0
+        first = (
+            bisect_right(path, cached, key=lambda n: before + self._tokens_until(call, gone, n, start)) if cached else 0
+        )
         return [
             node
             for node in path[first:]
             if self._counts(node) and not gone.get(node) and not (tree[node].category == _THINKING and node < start)
         ]
 
-    def _until(self, call: Call, gone: Absences, node: int, start: int) -> int:
-        """Tokens that `call` reads up to and including `node`; `start` is the start of its turn if thinking is
-        stripped.
+    def _tokens_until(self, call: Call, gone: Absences, node: int, start: int) -> int:
+        """Tokens that `call` reads up to and including `node`.
+
+        `start` is the start of its turn if thinking is stripped.
         """
         book, model = self._book, call.model
         total = sum(book.sums(model, node))
@@ -323,21 +328,23 @@ class Shortfalls:
         if gone:
             sums = gone.before.get((book.version, model))
             if sums is None:
-                sizes = (book.block_tokens(model, n) - one.left for n, one in gone.of.items())
+                sizes = (book.block_tokens(model, n) - absence.left for n, absence in gone.by_node.items())
                 sums = gone.before[book.version, model] = [0, *accumulate(sizes)]
             total -= sums[bisect_right(gone.nodes, node)]
         return total
 
-    def _again(self, base: Call, call: Call) -> bool:
+    def _was_read_again(self, base: Call, call: Call) -> bool:
         """Whether `call` read the whole context of `base` from the cache: then nothing in it is absent or new."""
         left = left_cached(base)
         whole = left > 0 and left >= _READ_AGAIN * reported_input(base)
         return whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * left
 
-    def _back(self, call: Call, gone: Absences, rise: int) -> Absences:
+    def _find_returned(self, call: Call, gone: Absences, rise: int) -> Absences:
         """Absences after a report rose by `rise` unexplained tokens: blocks may be back."""
-        for since in sorted({one.since for one in gone.of.values() if one.why != NOT_SENT}, reverse=True):
-            rest = gone.less(since)
+        for since in sorted(
+            {absence.since for absence in gone.by_node.values() if absence.why != NOT_SENT}, reverse=True
+        ):
+            rest = gone.without_since(since)
             came = sum(self._book.read_sums(call.model, call.sent_head, rest)) - sum(
                 self._book.read_sums(call.model, call.sent_head, gone)
             )

@@ -91,11 +91,11 @@ def _compaction_json(one: Compaction, tree: Tree) -> dict[str, Any]:
         **members(one, "summary_tokens summary_encrypted=sealed replaced_blocks=replaced"),
         "kept_blocks": len(one.kept),
         "kept_tokens": one.kept_tokens,
-        "facts": {f"{kind}s": {"total": one.total(kind), "lost": one.lost(kind)} for kind in KINDS},
+        "facts": {f"{kind}s": {"total": one.count_facts(kind), "lost": one.count_lost(kind)} for kind in KINDS},
         "read_again_tokens": one.again_tokens,
         "read_again_usd": one.again_usd,
-        **{f"{kind}s": [_fact(fact, tree) for fact in one.of(kind)] for kind in KINDS if kind != LITERAL},
-        "lost_literals": [_fact(fact, tree) for fact in one.of(LITERAL)],
+        **{f"{kind}s": [_fact(fact, tree) for fact in one.facts_of(kind)] for kind in KINDS if kind != LITERAL},
+        "lost_literals": [_fact(fact, tree) for fact in one.facts_of(LITERAL)],
     }
 
 

@@ -78,7 +78,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
         write_json(diff_json(found, steady, (first, second)))
     else:
         print_text(found, steady, (first, second), settings, whole=whole)
-    return 0 if found.same else DIFFERENT
+    return 0 if found.is_same else DIFFERENT
 
 
 def named_context(text: str) -> NamedContext:
@@ -119,15 +119,15 @@ def diff_json(
     found: Diff, steady: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
     """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
-    first, begun = found.first, (first_call_numbers(found.a), first_call_numbers(found.b))
+    first, begun = found.first_change, (first_call_numbers(found.a), first_call_numbers(found.b))
     return {
         "a": _side_json(found.a, loaded[0]),
         "b": _side_json(found.b, loaded[1]),
-        "same": found.same,
+        "same": found.is_same,
         "shared": {
             "blocks": found.shared,
             "tokens": found.shared_tokens,
-            "parts_at_token": None if found.same else found.token,
+            "parts_at_token": None if found.is_same else found.token,
         },
         "kept": {"blocks": found.kept, "tokens": found.kept_tokens},
         **{kind: _total_json(found, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
@@ -148,7 +148,7 @@ def _side_json(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
 
 
 def _total_json(found: Diff, kind: str) -> dict[str, int]:
-    blocks, before, after = found.total(kind)
+    blocks, before, after = found.count_changes(kind)
     return {"blocks": blocks, "tokens_before": before, "tokens_after": after}
 
 
@@ -162,7 +162,7 @@ def _change_json(found: Diff, change: Change, begun: tuple[Since, Since]) -> dic
         "category": CATEGORIES[side.category(node)],
         "label": side.book.names.label(here),
         "role": here.place.role,
-        "why": found.why(change),
+        "why": found.removal_reason(change),
         "digests": [_digest(found.a, change.before), _digest(found.b, change.after)],
         "tokens": [change.tokens_before, change.tokens_after],
         "since_call": [
@@ -239,7 +239,7 @@ def _heads(found: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
 
 
 def _first(found: Diff, whole: bool) -> Iterator[list[Span]]:
-    first = found.first
+    first = found.first_change
     if first is None:
         return
     yield from rule("first difference", rows_of_diff.place(found, first))
@@ -269,7 +269,7 @@ def _changes(found: Diff, whole: bool) -> Iterator[list[Span]]:
     yield from rule("changes", f"{len(listed)} of {len(found.changes)}, --whole prints all" if left else "")
     for change in listed:
         yield list(rows_of_diff.change_row(found, change, width() - 1))
-        if whole and change.kind == CHANGED and change is not found.first:
+        if whole and change.kind == CHANGED and change is not found.first_change:
             yield from _word_lines(found, change, whole)
 
 

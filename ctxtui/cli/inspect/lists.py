@@ -66,7 +66,7 @@ class ListInputs(Struct, frozen=True, dict=True):
     def servers(self) -> list[ToolServer]:
         """The tools of the call's context, with the calls of the thread so far."""
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
-        use.show(call.sent_head)
+        use.read_path(call.sent_head)
         calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
         return use.servers(self.own, count_tool_calls(tree, calls))
 
@@ -96,7 +96,7 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     def paid(self, one: BlockWeight) -> float | None:
         """USD that a block has cost since it entered, up to the call; None where that is not known."""
-        return self._ledger.block(one.node, one.tokens, max(1, self.chosen.number)) if self._ledger else None
+        return self._ledger.block_usd(one.node, one.tokens, max(1, self.chosen.number)) if self._ledger else None
 
     @property
     def repeats(self) -> list[Duplicate]:

@@ -13,7 +13,7 @@ from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.notebook import Notebook, every_note
+from ctxtui.services.library.notebook import Notebook, read_all_notes
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.notes import where
@@ -36,7 +36,7 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
     """Print notes and bookmarks."""
     config = config_of(context)
     if name is None:
-        rows = [PlacedNote(note) for note in every_note(config.settings)]
+        rows = [PlacedNote(note) for note in read_all_notes(config.settings)]
     else:
         rows = list(marked(opened(name, config.settings), config.settings).order)
     if as_json:

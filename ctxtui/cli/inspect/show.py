@@ -286,7 +286,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
         says = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
             return one_line.words(says, signs.category(figure.category).style)
-        gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
+        gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.reason_text} · " if figure.gone else ""
         return [Span(gone, "faint"), *one_line.words(says, "faint", "faint")]
 
     def running(which: int) -> Callable[[BlockFigure, int], Span]:

@@ -132,7 +132,7 @@ def _row(figure: BlockFigure, span: list[int], category: str, label: str) -> dic
         "tokens": figure.tokens if figure.read else 0,
         "method": figure.method if figure.read else UNREAD,
         "interval": [figure.lo, figure.hi] if figure.read else [0, 0],
-        **({"gone": {"why": figure.gone.says, "since_call": figure.gone.since}} if figure.gone else {}),
+        **({"gone": {"why": figure.gone.reason_text, "since_call": figure.gone.since}} if figure.gone else {}),
     }
 
 

@@ -135,7 +135,7 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
     @property
     def total(self) -> SpendingRow:
         """Everything."""
-        return self.sums.whole._replace(name="total")
+        return self.sums.total._replace(name="total")
 
 
 def cost_json(found: CostAnswer, by: str) -> dict[str, Any]:

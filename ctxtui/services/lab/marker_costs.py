@@ -52,7 +52,7 @@ def _tried(one: MarkerTrials, under: MarkerRuns) -> MarkerTrials:
     made = []
     for tried in one.tried if not one.relative else ():
         cache = spell_name(tried.name)
-        calls = under.of(cache, one.calls)
+        calls = under.edited_calls(cache, one.calls)
         if calls is None or calls.usd is None or calls.partial:
             return one
         read = _read_share(under.by[cache], one.thread)

@@ -33,7 +33,7 @@ from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import requests_variable
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.editing.next_request import following_request
-from ctxtui.services.library.glances import WORDS, first_user_text
+from ctxtui.services.library.glances import MAX_EXCERPT_CHARS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.misses import cause_of
@@ -80,7 +80,7 @@ def filled(
         lines=loaded.lines,
         skipped=len(loaded.skipped),
         sentence=_copies(session) or summarize_thread(session, chosen.thread, missed.misses),
-        refused=refusal(session, chosen.thread)[:WORDS],
+        refused=refusal(session, chosen.thread)[:MAX_EXCERPT_CHARS],
         compressors=find_compressors(session),
         policies=find_policies(session, logs or {}),
     )
@@ -313,6 +313,6 @@ def _last_answer(session: Session, head: int) -> str:
     while head:
         node = tree[head]
         if CATEGORIES[node.category] == "assistant" and node.block.kind != "header" and (text := read(node.block).text):
-            return text[:WORDS]
+            return text[:MAX_EXCERPT_CHARS]
         head = node.parent
     return ""

@@ -30,9 +30,9 @@ def repeats_of(session: Session, names: Names, head: int) -> list[Duplicate]:
     """What of the context `head` stands elsewhere too: in it, or in the files of the session's directory. Those in the
     context come first, in prompt order. Time grows with the context: for a worker."""
     found = DuplicateFinder(session.tree, names, session.about.cwd)
-    found.show(head)
+    found.search_path(head)
     files = in_workspace(session.tree, found.files(), session.about.cwd)
-    return [*duplicates_in(found.found, session.tree, head), *files]
+    return [*duplicates_in(found.duplicates, session.tree, head), *files]
 
 
 def in_workspace(tree: Tree, files: Iterable[tuple[int, Touch]], cwd: str) -> Iterator[Duplicate]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
-from ctxtui.providers.bounded_answers import bind
-from ctxtui.providers.endpoint import is_loopback, is_plain
+from ctxtui.providers.bounded_answers import limit_response
+from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
 from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
@@ -235,7 +235,7 @@ class ServerConnection:
         from mcp import Client
 
         server = self.server.expand_variables(os.environ)
-        if server.headers and is_plain(server.url, key_over_http=self._key_over_http):
+        if server.headers and sends_key_in_plain(server.url, key_over_http=self._key_over_http):
             raise BadConfig(
                 "its headers would go over plain http to another machine",
                 way_out="use https, or set key_over_http = true in your own configuration",
@@ -282,7 +282,7 @@ class ServerConnection:
         self._sign_in_error = _sign_in_hint(response)
         # A stream may be endless; the SDK limits its events.
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            await bind(response)
+            await limit_response(response)
 
     async def _list_offers(self, client: Client) -> None:
         """List the tools, resources and prompts that the server offers."""

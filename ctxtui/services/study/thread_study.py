@@ -91,8 +91,8 @@ class ThreadStudy:
             del self.spent[same + 1 :], self.lacking[same + 1 :]
             for ledger in (self.ledger, self.next_ledger):
                 if ledger is not None:
-                    ledger.back(same)
-            self.stays.back(same)
+                    ledger.truncate(same)
+            self.stays.truncate(same)
             self._searched = min(self._searched, same)
             self.turns.forget_after(same)
         self.turns.extend(self.calls)
@@ -126,11 +126,11 @@ class ThreadStudy:
         """Look for repeats in up to `limit` further blocks; True if there was anything to do."""
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
-            self.repeated = self._repeats.found
+            self.repeated = self._repeats.duplicates
         with self.lock:
             calls, begun = self.calls, self._searched
             for index in range(begun, min(len(calls), begun + limit)):
-                if not self._repeats.show(calls[index].sent_head, limit):
+                if not self._repeats.search_path(calls[index].sent_head, limit):
                     return True
                 self._searched = index + 1
         return self._searched > begun

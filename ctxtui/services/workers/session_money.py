@@ -35,7 +35,7 @@ from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import under_markers
-from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import one_spent
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
@@ -159,7 +159,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
             edits, trouble = known_edits(loaded, settings, choose_call(session))
             advise(made, one, counter, settings, edits)
         made.cures = measure_savings(one, counter, made.cures)
-        made.subscription = subscribed(named, settings)
+        made.subscription = is_subscription(named, settings)
     return SessionStatement(_call_costs(session, ids, one.costs), made, trouble)
 
 
@@ -196,7 +196,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     for cure in cures:
         thread, under = threads[cure.thread], None
         if cure.kind in _CACHES:
-            under = markers.of(_CACHES[cure.kind], thread.calls)
+            under = markers.edited_calls(_CACHES[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             under = _price_clearing(account, counter, thread, cure)
         found.append(cure if under is None or under.usd is None else replace(cure, saves=-under.usd))
@@ -212,4 +212,4 @@ def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cur
     edits = [make(REPLACE, context.targets([context.position(node)]), {"text": CLEARED}) for node in sorted(nodes)]
     after = base.situation.under(edits).applied
     edited = EditedThread(thread.ledger, thread.calls, account.charge)
-    return edited.under(base.situation, after, base.prices.tag(after), since=cure.call - 1)
+    return edited.calls_under(base.situation, after, base.prices.tag(after), since=cure.call - 1)

@@ -23,9 +23,9 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.library.growth import growth_report
-from ctxtui.services.library.session_actions import subscribed
+from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.recordings.open_by_name import Named, locate, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.worker import Worker
@@ -61,7 +61,7 @@ def _misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
 def _statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
     with cached_counter(settings) as counter:
         made = make_account(loaded.session, counter, settings).statement()
-    made.subscription = subscribed(named, settings)
+    made.subscription = is_subscription(named, settings)
     return made
 
 
@@ -75,7 +75,7 @@ def _findings(loaded: Loaded, _: Named, settings: Settings, about: str) -> Findi
     with cached_counter(settings) as counter:
         chosen = choose_call(loaded.session, thread, int(number))
         made = make_account(loaded.session, counter, settings)
-        return findings_of(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
+        return price_findings(made, counter, chosen, settings, edit_json.loads(edits.encode("utf-8", "surrogatepass")))
 
 
 MISSES: Final = Report("misses", _misses, "looks for misses", "ctxtui cache says them without one")

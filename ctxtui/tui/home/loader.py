@@ -177,12 +177,12 @@ class SessionWatcher:
         if self._listing_requested or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
             ask, self._ask_store, self._listing_requested = self._ask_store, False, False
             start = time.thread_time()
-            sessions = self._source.listed() if ask else self._source.again()
+            sessions = self._source.all_sessions() if ask else self._source.refresh()
             pause = LISTING_TIME_SHARE * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(MAX_LISTING_SECONDS, 2 * pause)
             trouble = self._source.trouble
             self._screen.post_message(SessionsListed(sessions, str(trouble) if trouble is not None else ""))
-        elif changed := self._source.touched(self.watched):
+        elif changed := self._source.find_changed(self.watched):
             self._screen.post_message(SessionsChanged(changed))
 
     def read(self, sessions: Iterable[SessionSummary]) -> None:

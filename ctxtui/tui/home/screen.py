@@ -15,7 +15,7 @@ from ctxtui.services.config.clients import search_places
 from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.session_actions import SessionActions, first_run, welcomed
+from ctxtui.services.library.session_actions import SessionActions, is_first_run, mark_welcomed
 from ctxtui.services.worker import Worker
 from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, Commanded, available_commands, bindings
 from ctxtui.tui.commands.everywhere import Back
@@ -327,9 +327,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
 def home_screen(settings: Settings, directory: Path) -> HomeScreen:
     """Make Home for this user in `directory`; the welcome is shown once."""
-    is_first_run = first_run(settings)
+    is_first_run = is_first_run(settings)
     if is_first_run:
-        welcomed(settings)
+        mark_welcomed(settings)
 
     def find() -> Worker[SessionsSearch]:
         from ctxtui.services.workers.search_worker import SessionsSearch

@@ -64,13 +64,13 @@ class Reasons:
         if self.groups is None or not scene.counted:
             return None
         # Groups that are not learnt yet are requested again once more is learnt.
-        key = head, running.version, self.groups.learnt
+        key = head, running.version, self.groups.learnt_count
         if self._groups_cache is None or self._groups_cache[0] != key:
-            gone = scene.book.contexts.at(head)
+            gone = scene.book.contexts.absences_at(head)
 
             def size(node: int) -> int:
                 # Count calls and results; only thinking is removed in other ways.
                 return running.block_tokens(node) if gone.get(node) is None else 0
 
-            self._groups_cache = key, self.groups.of(path, size)
+            self._groups_cache = key, self.groups.groups_on(path, size)
         return self._groups_cache[1]

@@ -68,7 +68,7 @@ class Sides:
             money = tuple(a - b for a, b in zip(now, was, strict=True)), now
         # Staging does not change the call shown, and its residual depends on all calls before it.
         book, call = study.book, scene.call
-        key = (book.contexts.of(call), call, scene.figures, book.version, before, money, shown)
+        key = (book.contexts.read_of(call), call, scene.figures, book.version, before, money, shown)
         if self._composition_cache is None or self._composition_cache[0] != key:
             self._composition_cache = key, composition.composition(scene, before, money, shown)
         return self._composition_cache[1]
@@ -77,7 +77,7 @@ class Sides:
         """Return the map of the context in `pixels`, with the cursor on `node`."""
         book, call, running = scene.book, scene.call, scene.running
         # Later calls do not change the context of the call shown.
-        of = (book.contexts.of(call), call, scene.figures, scene.limits, scene.counted)
+        of = (book.contexts.read_of(call), call, scene.figures, scene.limits, scene.counted)
         key = (*of, running, running.version, rows.charge, pixels)
         if self._map_cache is None or self._map_cache[0] != key:
             self._map_cache = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
@@ -156,7 +156,7 @@ class Sides:
             self._cost_cache = under, {}
         costs = self._cost_cache[1]
         if (node, tokens) not in costs:
-            costs[node, tokens] = ledger.block(node, tokens, calls)
+            costs[node, tokens] = ledger.block_usd(node, tokens, calls)
         return costs[node, tokens]
 
     def growth(self, thread_study: ThreadStudy, scene: Scene) -> GrowthChart:

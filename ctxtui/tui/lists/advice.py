@@ -250,7 +250,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def take_safe(self) -> None:
         """Stage all safe advice; of two proposals for the same block, only the first."""
-        edits = combine_edits(row.edits for row in self.rows if row.is_safe and row.what.tag is not None)
+        edits = combine_edits(row.edits for row in self.rows if row.is_safe and not row.is_warning and row.what.tag)
         if edits:
             self.dismiss(edits)
         else:

@@ -183,7 +183,7 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
         first = not self.compactions
 
         def usd(node: int, tokens: int) -> float | None:
-            return ledger.block(node, tokens, calls) if ledger is not None else None
+            return ledger.block_usd(node, tokens, calls) if ledger is not None else None
 
         every = find_compactions(study.book, self._thread, usd)
         if first:

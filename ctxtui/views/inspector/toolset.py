@@ -40,7 +40,7 @@ class Toolset(Struct, frozen=True):
 
 def toolset(scene: Scene, use: ToolUse) -> Toolset:
     """The tools of the context shown, by server; most tokens first, then most calls."""
-    use.show(scene.head)
+    use.read_path(scene.head)
     servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None))
     return Toolset(servers, *count_definitions(servers), scene.session.about.source)
 
@@ -48,7 +48,7 @@ def toolset(scene: Scene, use: ToolUse) -> Toolset:
 def in_thread(scene: Scene) -> Toolset:
     """As `toolset`, with the calls of the whole thread up to the call shown."""
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
-    use.show(scene.head)
+    use.read_path(scene.head)
     calls = count_tool_calls(tree, scene.calls[: scene.number])
     servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None, calls))
     return Toolset(servers, *count_definitions(servers), scene.session.about.source)
@@ -138,7 +138,7 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
     def name(row: ListRow, room: int) -> list[Span]:
         if isinstance(row, ToolServer):
             told = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
-            told += f", {row.unused:,} never called" if row.unused else ""
+            told += f", {row.unused_count:,} never called" if row.unused_count else ""
             return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {told}", "cat-tools bold")]
         words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
         return [Span("    "), Span(words, "ink" if row.calls else "dim")]

@@ -128,16 +128,16 @@ def sentences(one: Compaction) -> Iterator[Spans]:
         told = "the summary is encrypted: what counts as lost may still stand in it"
         yield [Span(" ▲ ", "warn"), Span(told, "warn")]
     counts = [
-        f"{one.total(kind) - one.lost(kind):,} of {numbers.many(one.total(kind), kind)}"
+        f"{one.count_facts(kind) - one.count_lost(kind):,} of {numbers.many(one.count_facts(kind), kind)}"
         for kind in _LIST_ORDER
-        if one.total(kind)
+        if one.count_facts(kind)
     ]
     yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "nothing was looked for", "dim")]
     back = one.brought_back
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
         return
-    files = sum(any(again.tokens for again in fact.again) for fact in one.of(FILE))
+    files = sum(any(again.tokens for again in fact.again) for fact in one.facts_of(FILE))
     usd = one.again_usd
     paid = f", {numbers.money(usd)} since" if usd is not None else ""
     yield [
@@ -248,9 +248,9 @@ def noted(one: Compaction, shown: str) -> list[Span]:
     if shown == ALL:
         return [Span("lost and kept", "dim")]
     counts = [
-        numbers.many(one.lost(kind) if shown == LOST else one.total(kind) - one.lost(kind), kind)
+        numbers.many(one.count_lost(kind) if shown == LOST else one.count_facts(kind) - one.count_lost(kind), kind)
         for kind in _LIST_ORDER
-        if one.total(kind)
+        if one.count_facts(kind)
     ]
     return [Span(", ".join(counts), "ink" if shown == LOST else "dim")]
 

@@ -131,7 +131,7 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
 
 def summary(found: Diff) -> Iterator[list[Span]]:
     """What both share, and what there is of each kind of change."""
-    if found.same:
+    if found.is_same:
         told = f"The model reads the same: {_blocks(found.shared + found.kept)}, "
         yield [Span(told), Span(numbers.tokens(found.shared_tokens + found.kept_tokens), "bold"), Span(" tokens.")]
         return
@@ -153,7 +153,7 @@ def totals(found: Diff) -> Iterator[Span]:
     """How many blocks of each kind, with their tokens, in one line."""
     between = ""
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
-        count, before, after = found.total(kind)
+        count, before, after = found.count_changes(kind)
         if count:
             tokens = f"{numbers.tokens(before)} → {numbers.tokens(after)}" if kind == CHANGED else ""
             tokens = tokens or numbers.tokens(before if kind == LEFT else after)
@@ -207,7 +207,7 @@ def change_row(found: Diff, change: Change, room: int, *, here: bool = False) ->
     else:
         tokens = numbers.tokens((change.tokens_before if change.after is None else change.tokens_after) or 0)
     style = {ENTERED: "add", LEFT: "del"}.get(change.kind, "ink")
-    why = found.why(change) if room >= _WIDE else ""
+    why = found.removal_reason(change) if room >= _WIDE else ""
     right = f"{why}  {tokens}" if why else tokens
     return _line([Span("▸" if here else " ", "accent"), SIGN[change.kind]], side, node, Span(right, style), room)
 
@@ -239,7 +239,7 @@ def sum_of_total(found: Diff) -> str:
     """What the figures of the first lines are made of."""
     told = [f"They share {_blocks(found.shared)} with {found.shared_tokens:,} tokens from the start."]
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
-        count, before, after = found.total(kind)
+        count, before, after = found.count_changes(kind)
         if count:
             told.append(f"{_blocks(count)} {kind}, {before:,} tokens before and {after:,} now.")
     return " ".join(told)

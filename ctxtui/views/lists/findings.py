@@ -31,6 +31,11 @@ def sentence(one: Finding) -> str:
     return text[:1].upper() + text[1:]
 
 
+def short(one: Finding) -> str:
+    """What a risk is, in few words: ``secret in the context: api key``."""
+    return f"{one.kind}: {names(one.names)}"
+
+
 def cure(one: Finding) -> str:
     """What to do: ``drop 12 unused tools``."""
     return _filled(one, one.cure)
@@ -140,8 +145,8 @@ def price_lines(one: PricedFinding, what: Findings) -> Iterator[Spans]:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far")]
     yield from _staged(one)
     rest = one.rest
-    if rest is not None and rest.holding:
-        held = f"{rest.holding:,} of {numbers.many(rest.calls, 'later call')}"
+    if rest is not None and rest.affected_calls:
+        held = f"{rest.affected_calls:,} of {numbers.many(rest.calls, 'later call')}"
         line = [Span(f" applied now, {held}: {numbers.tokens(sum(rest.saved))} tokens less", "dim")]
         if rest.usd is not None:
             least = " at least" if rest.partial else ""

@@ -39,7 +39,7 @@ def _context(status: ClientStatus) -> Spans:
 
 
 def _cache(status: ClientStatus) -> Spans:
-    left = status.left
+    left = status.seconds_left
     if not status.cached:
         return [Span("no cache", "dim")]
     if left is None:

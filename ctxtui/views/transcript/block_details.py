@@ -34,7 +34,7 @@ def details(
     texts = []
     gone = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if gone is not None:
-        texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.says}")
+        texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.reason_text}")
     # What entered with this call has carried nothing yet, and nothing is known of how it keeps.
     if found.calls > 1 or found.stability:
         many = f"{found.calls:,} call{'s' if found.calls != 1 else ''}"
@@ -95,7 +95,7 @@ def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
         start = tree[scene.head].turn_start
         if start != ROOT and here.depth < tree[start].depth:
             return 0.0
-    return scene.running.block_tokens(node) * ledger.charged(scene.index).rate(here.depth)
+    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(here.depth)
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
@@ -103,14 +103,18 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
     unknown = Span(numbers.NONE, "faint")
     if ledger is None:
         return "", unknown
-    made, entered = ledger.stays.answered(node), ledger.stays.first(node)
+    made, entered = ledger.stays.answering_call(node), ledger.stays.first_call(node)
     if made is None and entered is None:
         return "", unknown
     # A result belongs to the call that it answers, a user's text to the call that first read it.
     number = made + 1 if made is not None else entered or 0
     if made is None and scene.session.tree[node].category != _RESULT:
         number += 1
-    usd = ledger.block(node, scene.running.block_tokens(node), scene.number) if scene.running.is_counted(node) else None
+    usd = (
+        ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
+        if scene.running.is_counted(node)
+        else None
+    )
     if usd is None:
         return str(number or 1), unknown
     return str(number or 1), Span(numbers.money(usd), "dim" if usd >= 0.0005 else "faint")
@@ -120,7 +124,7 @@ def words(scene: Scene, ledger: CostLedger | None, node: int) -> str:
     """``$0.007 this call · $1.61 so far``; "" while nothing is known of the money."""
     if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
-    now, whole = this_call(scene, ledger, node), ledger.block(node, scene.running.block_tokens(node), scene.number)
+    now, whole = this_call(scene, ledger, node), ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
     if not whole:
         return ""
     first = f"{numbers.money(now)} this call · " if now is not None else ""

@@ -63,7 +63,7 @@ class MadeRows:
             running,
             running.version,
             len(running.moved_categories),
-            scene.book.contexts.at(head),
+            scene.book.contexts.absences_at(head),
             charge,
             scene.partial,
         )

@@ -29,7 +29,7 @@ def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data
     calls = calls_of(tree, some)
     stays = BlockLifetimes(tree)
     stays.advance(calls)
-    stays.back(data.draw(st.integers(0, len(calls))))
+    stays.truncate(data.draw(st.integers(0, len(calls))))
     while stays.done < len(calls):
         stays.advance(calls, data.draw(st.integers(1, 3)))
     for node in range(1, len(tree)):
@@ -38,11 +38,13 @@ def test_counts_are_those_of_the_contexts_themselves(some: list[list[int]], data
             next((one for one in tree.path(call.sent_head) if number_of(tree, one) == nth), None) for call in calls
         ]
         held = [one is not None for one in there]
-        assert stays.first(node) == (held.index(True) if any(held) else None)
+        assert stays.first_call(node) == (held.index(True) if any(held) else None)
         for upto in range(len(calls) + 1):
-            assert stays.count(node, upto) == sum(held[:upto])
-        assert [stays.standing(node, index) for index in range(len(calls))] == there
-    assert {number_of(tree, node) for node in stays.every()} == {number_of(tree, node) for node in range(1, len(tree))}
+            assert stays.count_calls(node, upto) == sum(held[:upto])
+        assert [stays.node_at_call(node, index) for index in range(len(calls))] == there
+    assert {number_of(tree, node) for node in stays.all_nodes()} == {
+        number_of(tree, node) for node in range(1, len(tree))
+    }
 
 
 def number_of(tree: Tree, node: int) -> tuple[str, int]:
@@ -58,7 +60,7 @@ def test_a_block_behind_a_changed_beginning_stays_the_same_block() -> None:
     stays.advance(calls)
     for call in calls[:3]:
         node = tree.path(call.sent_head)[1]
-        assert (stays.first(node), stays.count(node, 4)) == (0, 3)
+        assert (stays.first_call(node), stays.count_calls(node, 4)) == (0, 3)
     assert [(start, stop) for start, stop, _ in stays.stretches(calls[3].sent_head, 4)] == [(1, 2), (2, 3), (3, 4)]
 
 
@@ -70,9 +72,9 @@ def test_an_answer_that_is_sent_again_elsewhere_was_still_made_once() -> None:
     calls = [Call("c0", "main", asked, asked, said), Call("c1", "main", again, again, again)]
     stays = BlockLifetimes(tree)
     stays.advance(calls)
-    assert (stays.answered(said), stays.answered(again), stays.first(said)) == (0, 0, 1)
-    stays.back(0)
-    assert (stays.answered(said), stays.first(said)) == (None, None)
+    assert (stays.answering_call(said), stays.answering_call(again), stays.first_call(said)) == (0, 0, 1)
+    stays.truncate(0)
+    assert (stays.answering_call(said), stays.first_call(said)) == (None, None)
 
 
 def test_stability_is_the_share_of_further_calls_in_which_the_prefix_stood() -> None:

@@ -54,8 +54,8 @@ def test_a_context_that_only_grew_entered_blocks_and_nothing_else() -> None:
     assert got.shared == len(one.rows()) and {kind for kind, _ in told(got)} == {ENTERED}
     assert [at for _, at in told(got)] == list(range(got.shared + 1, len(other.rows()) + 1))
     back = compare_contexts(other, one)
-    assert {kind for kind, _ in told(back)} == {LEFT} and not back.same
-    assert compare_contexts(one, one).same and compare_contexts(one, one).shared == len(one.rows())
+    assert {kind for kind, _ in told(back)} == {LEFT} and not back.is_same
+    assert compare_contexts(one, one).is_same and compare_contexts(one, one).shared == len(one.rows())
 
 
 def test_a_changed_date_is_one_change_and_what_follows_is_kept() -> None:
@@ -63,7 +63,7 @@ def test_a_changed_date_is_one_change_and_what_follows_is_kept() -> None:
         side(asked("Be brief. Today is Monday.", "hi", "yes")), side(asked("Be brief. Today is Friday.", "hi", "yes"))
     )
     assert told(got) == [(CHANGED, 1)] and got.shared == 0 and got.kept == 2
-    assert got.first is not None and got.first.before is not None and got.first.after is not None
+    assert got.first_change is not None and got.first_change.before is not None and got.first_change.after is not None
 
 
 def test_the_same_words_in_another_dialect_are_the_same() -> None:
@@ -106,7 +106,7 @@ def test_a_cleared_result_is_the_other_version_of_the_block_with_its_id() -> Non
         story.call("ok", usage=False)
     got = compare_contexts(side(one.session), side(other.session))
     assert told(got) == [(CHANGED, 3)]
-    before, after = got.total(CHANGED)[1:]
+    before, after = got.count_changes(CHANGED)[1:]
     assert before > after > 0
 
 
@@ -118,10 +118,10 @@ texts = st.lists(st.sampled_from(["a b c", "d e f", "g", "h i j k"]), min_size=1
 def test_what_entered_and_left_accounts_for_both_contexts(one: list[str], other: list[str]) -> None:
     a, b = side(asked("s", *one)), side(asked("s", *other))
     got = compare_contexts(a, b)
-    count = {kind: got.total(kind)[0] for kind in (CHANGED, ENTERED, LEFT)}
+    count = {kind: got.count_changes(kind)[0] for kind in (CHANGED, ENTERED, LEFT)}
     assert got.shared + got.kept + count[CHANGED] + count[LEFT] == len(a.rows())
     assert got.shared + got.kept + count[CHANGED] + count[ENTERED] == len(b.rows())
-    assert got.same == (one == other)
+    assert got.is_same == (one == other)
 
 
 def test_a_date_in_the_system_prompt_is_a_block_that_changes_within_a_run() -> None:
@@ -148,7 +148,7 @@ def test_thinking_that_the_provider_took_out_has_left_and_the_diff_says_so() -> 
     story.call(thinking("that is all"), "done").user("and now?").call("ok")
     got = compare_contexts(side(story.session, 2), side(story.session, 3))
     (first, *rest) = got.changes
-    assert first.kind == LEFT and got.why(first) == TAKEN_OUT and first.before is not None
+    assert first.kind == LEFT and got.removal_reason(first) == TAKEN_OUT and first.before is not None
     assert first.at == 2, "what is behind it leaves the cache too"
     assert {change.kind for change in rest} == {ENTERED}
     entered = [change.after for change in rest if change.after is not None]

@@ -48,12 +48,12 @@ class Work:
         tree = self.story.session.tree
         repeats = DuplicateFinder(tree, Names(tree), "/w")
         for call in self.story.call("done").session.thread_calls():
-            while not repeats.show(call.sent_head, 2):
+            while not repeats.search_path(call.sent_head, 2):
                 pass
         whole = DuplicateFinder(tree, Names(tree), "/w")
-        whole.show(self.story.session.thread_calls()[-1].sent_head)
-        assert whole.found == repeats.found
-        return {one.node: (one.kind, one.other) for one in repeats.found.values()}
+        whole.search_path(self.story.session.thread_calls()[-1].sent_head)
+        assert whole.duplicates == repeats.duplicates
+        return {one.node: (one.kind, one.other) for one in repeats.duplicates.values()}
 
 
 def test_a_file_that_is_read_again_makes_the_first_reading_superfluous() -> None:
@@ -136,9 +136,9 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
     work.do("Read", numbered(CODE), file_path="/w/a.py")
     tree = work.story.session.tree
     repeats = DuplicateFinder(tree, Names(tree))
-    repeats.show(work.story.head)
-    assert [one.node for one in duplicates_in(repeats.found, tree, work.story.head)] == [first]
-    assert duplicates_in(repeats.found, tree, early) == [] == duplicates_in(repeats.found, tree, ROOT)
+    repeats.search_path(work.story.head)
+    assert [one.node for one in duplicates_in(repeats.duplicates, tree, work.story.head)] == [first]
+    assert duplicates_in(repeats.duplicates, tree, early) == [] == duplicates_in(repeats.duplicates, tree, ROOT)
 
 
 @pytest.mark.parametrize(

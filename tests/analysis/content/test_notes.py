@@ -32,7 +32,7 @@ def test_a_note_stands_where_its_block_first_is() -> None:
     made = locate_notes(session, [note])
     assert made.nodes[node] == note
     (one,) = made.order
-    assert (one.thread, one.call, one.found) == ("main", 3, True)
+    assert (one.thread, one.call, one.is_found) == ("main", 3, True)
     assert session.tree[one.node].block.digest == note.target.digest
     assert made.at_calls() == {("main", 3)}
 
@@ -44,7 +44,7 @@ def test_notes_are_in_the_order_of_the_calls_and_lost_ones_last() -> None:
     notes += [Note("x", call=id_, text="here") for id_ in reversed(ids)] + [Note("x", call="nowhere", text="gone")]
     made = locate_notes(session, notes)
     assert [one.note.call for one in made.order][: len(ids)] == ids
-    assert [one.found for one in made.order] == [True] * len(ids) + [False] * 2
+    assert [one.is_found for one in made.order] == [True] * len(ids) + [False] * 2
     assert made.order[-1] in (PlacedNote(notes[0]), PlacedNote(notes[-1]))
     assert set(made.calls) == set(ids)
 

@@ -52,7 +52,7 @@ def unsaid(session: Session) -> list[str]:
     found = (
         [f"input {off:+.3f}"] if abs(off) > MAX_DEVIATION and not _says(notes, r"is off by [+-][\d.]+ %: \w+") else []
     )
-    read = own.summed("read")
+    read = own.sum_of("read")
     if read is None:
         return found if _says(notes, "read, write and fresh are not told: ") else [*found, "no word of the cache"]
     gap = (read - sum(call.usage.cache_read for call in calls if call.usage is not None)) / told

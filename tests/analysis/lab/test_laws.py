@@ -112,7 +112,7 @@ def test_each_call_comes_to_what_its_edits_come_to_on_the_whole_context(name: st
     run = run_experiment(made, [Variant(), variant(name)])[1]
     expected = plainly(made.book, calls, Step(POLICIES[name], EAGER[name]), made.usable)
     # What reports show to be gone is in no request's figure, but in what a call came to.
-    told = [n for n, call in enumerate(calls) if not made.book.contexts.at(call.response_head)]
+    told = [n for n, call in enumerate(calls) if not made.book.contexts.absences_at(call.response_head)]
     assert [run.calls[n].context for n in told] == [expected[n] for n in told]
     assert len(session.tree) >= before
     adds_up(run)

@@ -133,8 +133,8 @@ def test_answers_reported_in_part_are_counted_and_cost_what_is_on_record_of_them
     counted_more = found.likely.tokens
     assert counted_more > 0 and found.likely.usd == pytest.approx(part.output / 3 * counted_more)
     both = Bill()
-    both.take(found)
-    both.take(found)
+    both.add_bill(found)
+    both.add_bill(found)
     assert (both.partial, both.likely.tokens) == (2, 2 * counted_more)
 
 
@@ -188,8 +188,8 @@ def test_subagents_have_their_share_and_two_bills_add_up() -> None:
     found = bill_of(session)
     assert found.subagents == pytest.approx(0.5)
     both = Bill()
-    both.take(found, "one ")
-    both.take(found, "two ")
+    both.add_bill(found, "one ")
+    both.add_bill(found, "two ")
     assert both.usd == pytest.approx(2 * (found.usd or 0)) and set(both.threads) == {MAIN, "one side", "two side"}
     assert both.parts[OTHER].usd == 0
 

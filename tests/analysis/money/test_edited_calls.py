@@ -33,7 +33,7 @@ def test_it_is_what_a_replay_finds_from_any_call_on(made: list[int], ttl: str | 
     )
     less = [5 * sum(n in gone for n, _ in one) for one in sent[since:]]
     assert (found.first, list(found.saved), found.tokens) == (since + 1, less, sum(less))
-    assert found.holding == sum(map(bool, less)) and not found.partial
+    assert found.affected_calls == sum(map(bool, less)) and not found.partial
     recorded = billed(usages(sent, times(calls), ttl), calls)
     assert found.usd == pytest.approx(billed(replayed, calls) - recorded, rel=1e-6, abs=1e-6)
 

@@ -25,7 +25,7 @@ def test_every_call_with_a_time_is_in_one_window(calls: list[CallUse]) -> None:
     assert sum(window.calls for window in windows) == len(timed)
     assert sum(window.tokens for window in windows) == sum(one.tokens for one in timed)
     for one in timed:
-        assert sum(window.holds(one.started) for window in windows) == 1
+        assert sum(window.is_open_at(one.started) for window in windows) == 1
     for before, then in pairwise(windows):
         assert before.end <= then.last and before.start < then.start and then.start % HOUR == 0
 

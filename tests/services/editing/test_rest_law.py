@@ -119,7 +119,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     before = here.under.applied if here.under is not None else here.applied.without_edits
     situation = policy_context_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
     thread = EditedThread(ledger, calls, coming.charge)
-    ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
+    ghost = thread.calls_under(situation, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
     scale = (tag.forecast - tag.forecast_under) / sum(freed_tokens(situation, here.applied).values())

@@ -327,8 +327,8 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     assert one.proved is not None
     assert one.finding.so_far == pytest.approx(-(one.proved.usd or 0.0))
     assert one.saves == pytest.approx(-(one.proved.usd or 0.0) / one.proved.calls * told.horizon)
-    assert [edit.kind for edit in one.stages] == ["breakpoint"] * len(one.stages)
-    assert one.stages
+    assert [edit.kind for edit in one.staged_edits] == ["breakpoint"] * len(one.staged_edits)
+    assert one.staged_edits
     assert not one.why_not
     assert f"{Breakpoint.keys[0]} sets one" in one.finding.setting
 

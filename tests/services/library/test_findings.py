@@ -31,7 +31,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import price_findings
 from ctxtui.views.lists.findings import lines, price_lines, sentence
 from ctxtui.views.text.span import plain
 from tests.cases.sessions import MODEL, Story, every_category, use
@@ -43,7 +43,7 @@ def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Finding
     counter = Counter()
     wanted = Settings(horizon=horizon)
     made = make_account(session, counter, wanted)
-    return findings_of(made, counter, choose_call(session, "", number), wanted), made, counter
+    return price_findings(made, counter, choose_call(session, "", number), wanted), made, counter
 
 
 def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, int]]:
@@ -137,7 +137,7 @@ def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
 def test_staged_edits_carry_what_was_promised_over_every_later_call(number: int) -> None:
     session = planted()
     told, _, _ = found(session, number)
-    assert any(one.rest is not None and one.rest.holding for one in told.found)
+    assert any(one.rest is not None and one.rest.affected_calls for one in told.found)
     assert unlike_promise(session, number) == []
 
 

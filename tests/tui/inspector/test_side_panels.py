@@ -21,8 +21,8 @@ def test_what_blocks_have_cost_is_worked_out_anew_when_a_call_is_entered_or_take
     seen = set()
     for done in (1, 2, 3, 8, 2, 5, 8):
         if done < ledger.done:
-            ledger.back(done)
-            ledger.stays.back(done)
+            ledger.truncate(done)
+            ledger.stays.truncate(done)
         ledger.advance(known.calls, table.study.costs, done - ledger.done)
         assert ledger.done == done
         for call in (3, 7):

@@ -411,7 +411,7 @@ def test_tools_are_counted_along_the_path() -> None:
     scene = STUDY.scene(MAIN, 5)
     use = ToolUse(scene.session.tree)
     for number in (0, 3, 5, 2, 5):
-        use.show(STUDY.scene(MAIN, number).head)
+        use.read_path(STUDY.scene(MAIN, number).head)
     got = toolset(scene, use)
     assert [(server.name, server.calls) for server in got.servers] == [("puppeteer", 1), ("", 3)]
     assert got.defined == 2 and got.unused == 0

@@ -57,14 +57,14 @@ def sums_of(one: SessionSummary) -> SessionTotals:
 def with_sums(one: SessionSummary) -> SessionSummary:
     """A summary with the sums of its calls; copies of others' are none."""
     sums = add_calls((call.side, _row(call, "")) for call in one.spent if not call.copied)
-    usd = 0.0 if one.is_made else sums.whole.usd
+    usd = 0.0 if one.is_made else sums.total.usd
     return replace(
         one,
-        total_tokens=sums.whole.tokens,
-        cost_usd=None if sums.whole.at_least else usd,
+        total_tokens=sums.total.tokens,
+        cost_usd=None if sums.total.at_least else usd,
         known_usd=usd,
-        unpriced=sums.whole.unpriced,
-        partial=sums.whole.partial,
+        unpriced=sums.total.unpriced,
+        partial=sums.total.partial,
         subagents=sums.agents,
         main_calls=sums.main.calls,
         main_tokens=sums.main.tokens,

@@ -151,7 +151,7 @@ class NotesController(Controller):
             self.panels.transcript.refresh_row(self.panels.transcript.cursor)
 
         def keep(book: Notebook) -> list[Note]:
-            book.keep(note)
+            book.store(note)
             return book.read()
 
         self._with_notebook(keep)
@@ -161,7 +161,7 @@ class NotesController(Controller):
     def go_to_next(self, step: int) -> None:
         """Go to the next note of the session, cyclically."""
         order = (
-            [placed for placed in self.session_notes.order if placed.found] if self.session_notes is not None else []
+            [placed for placed in self.session_notes.order if placed.is_found] if self.session_notes is not None else []
         )
         if not order:
             self.say([Span("This session has no notes or bookmarks.", "dim")])
@@ -204,7 +204,7 @@ class NotesController(Controller):
 
     def _to_note(self, placed: notes.PlacedNote) -> None:
         """Show the note's block if the context has it, else the first call that does."""
-        if not placed.found:
+        if not placed.is_found:
             self.say([Span("The recording no longer contains it.", "warn")])
             return
         self.state.to_thread(placed.thread)

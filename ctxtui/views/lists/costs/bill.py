@@ -474,7 +474,7 @@ def cure_words(cure: Cure) -> str:
 
 def spent_words(what: SessionTotals) -> str:
     """What a session comes to, with its subagents and without."""
-    whole, main, others = what.whole, what.main, what.others
+    whole, main, others = what.total, what.main, what.others
     told = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not what.is_split:
         return told

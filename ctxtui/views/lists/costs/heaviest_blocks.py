@@ -187,7 +187,7 @@ def weighed(
         HeavyBlock(
             one,
             running.category(one.node),
-            ledger.block(one.node, one.tokens, number) if ledger else None,
+            ledger.block_usd(one.node, one.tokens, number) if ledger else None,
             context,
             old.get(one.node, ""),
         )
