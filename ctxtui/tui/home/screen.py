@@ -321,14 +321,14 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Close a notice at the next key."""
-        if self.prompt.display and not self.changes.asking and event.key != "escape":
+        if self.prompt.display and not self.changes.is_asking and event.key != "escape":
             self.changes.close()
 
 
 def home_screen(settings: Settings, directory: Path) -> HomeScreen:
     """Make Home for this user in `directory`; the welcome is shown once."""
-    is_first_run = is_first_run(settings)
-    if is_first_run:
+    shows_welcome = is_first_run(settings)
+    if shows_welcome:
         mark_welcomed(settings)
 
     def find() -> Worker[SessionsSearch]:
@@ -351,7 +351,7 @@ def home_screen(settings: Settings, directory: Path) -> HomeScreen:
         SessionActions(settings),
         directory,
         Path.home(),
-        first_run=is_first_run,
+        first_run=shows_welcome,
         searched_places=search_places(settings.clients),
         find=find,
         ledger=ledger,

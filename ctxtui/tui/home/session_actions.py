@@ -37,7 +37,7 @@ class SessionQuestions:
         self.line = PromptLine(prompt, self._opened, self._closed)
 
     @property
-    def asking(self) -> bool:
+    def is_asking(self) -> bool:
         """Whether a question is open."""
         return self.line.is_asking
 
