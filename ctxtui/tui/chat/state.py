@@ -75,7 +75,7 @@ class ChatState(InspectorState):
     def add_hosted_news(self, news: RecordingNews) -> None:
         """Add new records; runs in the event loop."""
         if self.loaded is not None:
-            self.loaded.take(news)
+            self.loaded.add_news(news)
             self.grow_soon()
 
     def grow_soon(self) -> None:
