@@ -42,7 +42,7 @@ def test_the_answer_is_what_was_said(left: list[Item]) -> None:
     stays.advance([call])
     assert [session.tree[node].block for node in stays.answers()] == [one.block for one in SAID]
     said = build_playback(session)._answers
-    assert [[part.mask_text for part in one.parts] for one in said] == [["four", "five"]]
+    assert [[part.text for part in one.parts] for one in said] == [["four", "five"]]
 
 
 def test_what_edits_left_out_is_taken_for_no_answer() -> None:
