@@ -66,12 +66,12 @@ class TurnPhase(StrEnum):
 class TurnState(Struct, frozen=True, kw_only=True):
     """State of a turn.
 
-    `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far, `asked`
-    the ids that wait for permission; for the first of them `planned` means that its write is planned, so that the user
-    is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `let_go` means that the
-    one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user decided on for the
-    whole session; without `attended` there is no user to ask. `rounds` counts the requests of this turn, of which more
-    than `most` are held (0: no limit).
+    `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far,
+    `to_ask` the ids that wait for permission; for the first of them `planned` means that its write is planned, so that
+    the user is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next`
+    means that the one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user
+    decided on for the whole session; without `attended` there is no user to ask. `rounds` counts the requests of this
+    turn, of which more than `most` are held (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST
@@ -107,12 +107,15 @@ def step(state: TurnState, event: Event) -> Step:
 
 def _prepare(state: TurnState) -> Step:
     add_commands: list[Command] = [AddUser(text) for text in state.queue]
-    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, let_go=False), [*add_commands, Prepare()]
+    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False), [
+        *add_commands,
+        Prepare(),
+    ]
 
 
 def _rest(state: TurnState, *before: Command) -> Step:
     """End a turn; messages sent meanwhile begin the next one."""
-    ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, let_go=False)
+    ended = replace(_clear_calls(state), phase=TurnPhase.REST, attempt=0, rounds=0, release_next=False)
     if ended.queue and not any(isinstance(one, Tell) for one in before):
         again, commands = _prepare(ended)
         return again, [*before, *commands]
@@ -131,7 +134,7 @@ def _hold_next(state: TurnState, _: HoldNext) -> Step:
 def _prepared(state: TurnState, event: Prepared) -> Step:
     over = f"{state.rounds} rounds in this turn" if state.most and state.rounds >= state.most else ""
     reason = "you asked for it" if state.hold else "" if state.release_next else event.reason or over
-    state = replace(state, let_go=False)
+    state = replace(state, release_next=False)
     if reason:
         return replace(state, phase=TurnPhase.HELD, hold=False), [HoldRequest(reason)]
     return _send(state)
@@ -146,7 +149,7 @@ def _released(state: TurnState, _: Released) -> Step:
     if state.phase != TurnPhase.HELD:
         return _prepare(state)
     # Built again: edits may have been applied while it was held.
-    return replace(state, phase=TurnPhase.PREPARING, rounds=0, attempt=0, let_go=True), [Prepare()]
+    return replace(state, phase=TurnPhase.PREPARING, rounds=0, attempt=0, release_next=True), [Prepare()]
 
 
 def _answered(state: TurnState, event: Answered) -> Step:
@@ -162,7 +165,7 @@ def _answered(state: TurnState, event: Answered) -> Step:
 
 
 def _clear_calls(state: TurnState) -> TurnState:
-    return replace(state, calls=(), results=(), asked=(), planned=False, guarded=False)
+    return replace(state, calls=(), results=(), to_ask=(), planned=False, guarded=False)
 
 
 def _act(state: TurnState) -> Step:
@@ -176,7 +179,7 @@ def _act(state: TurnState) -> Step:
         if call.asks and call.name in state.refused:
             state = replace(state, results=(*state.results, ToolResult(call.id, REFUSED, is_error=True)))
         elif call.asks:
-            state = replace(state, asked=(*state.to_ask, call.id))
+            state = replace(state, to_ask=(*state.to_ask, call.id))
         else:
             commands.append(RunTool(call))
     return _ask_next(state, commands)
@@ -194,7 +197,7 @@ def _planned(state: TurnState, event: Planned) -> Step:
     if not state.to_ask or event.id != state.to_ask[0] or state.planned:
         return state, []
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
-    further = replace(state, asked=state.to_ask[1:])
+    further = replace(state, to_ask=state.to_ask[1:])
     if event.result is not None:
         return _ask_next(replace(further, results=(*state.results, event.result)), [])
     if call.name in state.allowed and not event.guarded:
@@ -223,7 +226,9 @@ def _permitted(state: TurnState, event: Permitted) -> Step:
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
     if event.leave == ToolLeave.NOT_NOW:
         no = (*state.results, ToolResult(call.id, REFUSED, is_error=True))
-        return _ask_next(replace(state, asked=state.to_ask[1:], results=no), [Tell("refused", f"{call.name}: not now")])
+        return _ask_next(
+            replace(state, to_ask=state.to_ask[1:], results=no), [Tell("refused", f"{call.name}: not now")]
+        )
     if event.leave == ToolLeave.NEVER:
         # Applies to the same tool's other calls, too.
         refused_calls = [
@@ -233,11 +238,11 @@ def _permitted(state: TurnState, event: Permitted) -> Step:
         ]
         refused = tuple(ToolResult(waiting_call.id, REFUSED, is_error=True) for waiting_call in refused_calls)
         left = tuple(id_ for id_ in state.to_ask if id_ not in {waiting_call.id for waiting_call in refused_calls})
-        state = replace(state, refused=state.refused | {call.name}, results=(*state.results, *refused), asked=left)
+        state = replace(state, refused=state.refused | {call.name}, results=(*state.results, *refused), to_ask=left)
         return _ask_next(state, [Tell("refused", f"{call.name} is not allowed in this session")])
     if event.leave == ToolLeave.SESSION and not state.guarded:
         state = replace(state, allowed=state.allowed | {call.name})
-    return _ask_next(replace(state, asked=state.to_ask[1:]), [RunTool(call)])
+    return _ask_next(replace(state, to_ask=state.to_ask[1:]), [RunTool(call)])
 
 
 def _finished(state: TurnState, event: Finished) -> Step:

@@ -1,4 +1,4 @@
-"""The audit: forecasts each call's input from earlier calls and compares it with the report (design §1)."""
+"""The audit: compares forecasts of each call's input, made from earlier calls, with reports (design §1)."""
 
 from __future__ import annotations
 
@@ -273,7 +273,10 @@ def summarize(rows: Sequence[AuditedCall]) -> dict[str, Any]:
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """The `share` percentile (0 to 100) of `values`, interpolated linearly; None if there are none."""
+    """The `share` percentile (0 to 100) of `values`, interpolated linearly.
+
+    None if there are none.
+    """
     ordered = sorted(values)
     if not ordered:
         return None

@@ -127,14 +127,14 @@ class Book:
     def models(self) -> frozenset[str]:
         """Models of the session's calls; one without a name if there are none."""
         calls = self.session.calls
-        count, known = self._models
+        count, models = self._models
         if count != len(calls):
             # Copy first: another thread may be adding calls.
             every = list(calls.values())
-            known |= {call.model for call in every[count:]}
+            models |= {call.model for call in every[count:]}
             # Assign both together, so that another thread sees a consistent pair.
-            self._models = len(every), known
-        return known or frozenset({""})
+            self._models = len(every), models
+        return models or frozenset({""})
 
     def is_counted(self, model: str, node: int) -> bool:
         """Whether the figures of the context `node` are known yet."""
@@ -161,8 +161,9 @@ class Book:
         return done, len(self.session.tree)
 
     def settle(self) -> None:
-        """Update the weights after the whole recording was read and counted, independent of how it was read in
-        pieces.
+        """Update the weights after the whole recording was read and counted.
+
+        The result does not depend on the pieces in which it was read.
         """
         self._publish(all_there_is=True)
 
@@ -184,9 +185,9 @@ class Book:
         return len(self._learning.forecasts)
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` from everything learnt; None if it extends no call with a report.
+        """Forecast the input of `call` from everything learnt.
 
-        Raises `IndexError` while its context is not counted.
+        None if it extends no call with a report. Raises `IndexError` while its context is not counted.
         """
         return self._learning.forecaster.forecast(call)
 
@@ -272,13 +273,19 @@ class Book:
         return node in self._reported.tokens or self.session.tree[node].block.digest in self._reported.alike
 
     def slack(self, model: str, node: int) -> float | None:
-        """Half of the 90 % interval of this node's own block, in tokens; None if it is counted exactly."""
+        """Half of the 90 % interval of this node's own block, in tokens.
+
+        None if it is counted exactly.
+        """
         own = self.cumulated(model).block_features(node)
         weights = self.weights(model)
         return None if is_exact(own, weights) else half_interval(own, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
-        """Half of the 90 % interval of the context `head`, as a share of its tokens; None if counted exactly."""
+        """Half of the 90 % interval of the context `head`, as a share of its tokens.
+
+        None if counted exactly.
+        """
         weights = self.weights(model)
         exact = all(is_exact(f, weights) for f in self.cumulated(model).composition_at(head))
         return None if exact else weights.half_width

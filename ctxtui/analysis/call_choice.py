@@ -51,7 +51,10 @@ def _default_thread(session: Session) -> str:
 
 
 def unsent_call(session: Session, thread: str) -> Call | None:
-    """The call still to be made in `thread`, with everything after the last answer; None if there is nothing new."""
+    """The call still to be made in `thread`, with everything after the last answer.
+
+    None if there is nothing new.
+    """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
         return None

@@ -81,7 +81,10 @@ class ContextWindow(Struct, frozen=True):
 
 
 def window_of_running_model(window: int, usable_share: float, origin: str = RECORDED, own: int = 0) -> ContextWindow:
-    """Window of a running model that states its own limit (tokens); `own` is the user's usable part (0: the share)."""
+    """Window of a running model that states its own limit (tokens).
+
+    `own` is the user's usable part (0: the share).
+    """
     return ContextWindow(window, _usable_tokens(window, usable_share, own), origin if window else "", window, window)
 
 

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.labels.labelling import words
+from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.read.absence import Absence
-from ctxtui.analysis.read.searches import unseen
+from ctxtui.analysis.read.searches import describe_additions
 from ctxtui.core import block as blocks
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import read
@@ -77,12 +77,12 @@ SEARCHES_TEXT: Final = "system prompt and tools, and what searches brought, not 
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
-    """One block of a context: its tree `node` (`ROOT` if not recorded), its tokens with 90 % interval, and their
-    method.
+    """One block of a context: its tokens with 90 % interval, and their method.
 
-    `method` is ``exact`` or ``guessed``; ``reported`` for reasoning, ``inferred`` for unrecorded input. `read` is
-    False for a block that the provider removes before the model reads (its tokens count nowhere). `gone` gives
-    reason and start of an absence that a report shows; the block's replacement is ``inferred``.
+    `node` is its tree node (`ROOT` if not recorded). `method` is ``exact`` or ``guessed``; ``reported`` for
+    reasoning, ``inferred`` for unrecorded input. `read` is False for a block that the provider removes before the
+    model reads (its tokens count nowhere). `gone` gives reason and start of an absence that a report shows; the
+    block's replacement is ``inferred``.
     """
 
     node: int
@@ -102,7 +102,7 @@ def figures(book: Book, call: Call) -> CallFigures:
     head = call.sent_head
     if not book.is_counted(call.model, head):
         return uncounted_figures(call)
-    by_category = book.read_sums(call.model, head, book.contexts.at(head))
+    by_category = book.read_sums(call.model, head, book.contexts.absences_at(head))
     visible = sum(by_category)
     missing, again = not_recorded_tokens(book, call), reattached_tokens(book, call)
     ours = visible + (missing or 0) + again
@@ -126,14 +126,14 @@ def figures(book: Book, call: Call) -> CallFigures:
 
 
 def next_figures(book: Book, call: Call, head: int) -> CallFigures:
-    """Figures of the request after `call` with context `head`, without edits; its total is a forecast.
+    """Figures of the request after `call` with context `head`, without edits.
 
-    Same as `figures` if `head` is the call's own context.
+    Its total is a forecast. Same as `figures` if `head` is the call's own context.
     """
     here = figures(book, call)
     if head == call.sent_head or not here.counted or not book.is_counted(call.model, head):
         return here if head == call.sent_head else uncounted_figures(replace(call, usage=None))
-    sums = [book.read_sums(call.model, node, book.contexts.at(node)) for node in (call.raw_head, head)]
+    sums = [book.read_sums(call.model, node, book.contexts.absences_at(node)) for node in (call.raw_head, head)]
     grown = {name: after - before for name, before, after in zip(CATEGORIES, *sums, strict=True)}
     tree, sent = book.session.tree, head
     if call.is_edited:
@@ -179,7 +179,7 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
     nodes = [node for node in answer_path(tree, call) if tree[node].block.kind != HEADER]
     if not nodes or not book.is_counted(call.model, call.response_head):
         return None
-    texts = [words(read(tree[node].block)) for node in nodes]
+    texts = [searched_text(read(tree[node].block)) for node in nodes]
     code = sum(len(fence[2].removesuffix("\n")) for text in texts for fence in _CODE_FENCE.finditer(text))
     return AnswerSize(sum(map(len, texts)), code, sum(book.block_tokens(call.model, node) for node in nodes))
 
@@ -230,7 +230,7 @@ def not_recorded_tokens(book: Book, call: Call) -> int | None:
     estimate, and again where a server-side tool added something; None if system prompt and tools are recorded,
     and while nothing can be inferred.
     """
-    read = book.contexts.of(call)
+    read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
         return (read.brought or None) if read is not None and read.reported else None
     if read is not None and read.reported:
@@ -240,7 +240,7 @@ def not_recorded_tokens(book: Book, call: Call) -> int | None:
 
 def reattached_tokens(book: Book, call: Call) -> int:
     """Tokens that a client attached again after a compaction and did not record; 0 if none."""
-    read = book.contexts.of(call)
+    read = book.contexts.read_of(call)
     return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
 
 
@@ -261,7 +261,7 @@ def _unrecorded_front(book: Book, call: Call) -> int | None:
 
 
 def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
-    return book.read_sums(call.model, call.sent_head, book.contexts.at(call.sent_head))
+    return book.read_sums(call.model, call.sent_head, book.contexts.absences_at(call.sent_head))
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
@@ -290,7 +290,7 @@ def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
 def describe_missing(book: Book, call: Call) -> str:
     """Text that names the parts of a context that are not recorded."""
     if call.fidelity != Fidelity.TRANSCRIPT:
-        return f"{unseen(book.searches, book.session.tree, call)}, not in the recording"
+        return f"{describe_additions(book.searches, book.session.tree, call)}, not in the recording"
     return SEARCHES_TEXT if book.searches.any_in(call.thread) else NOT_RECORDED_TEXT
 
 
@@ -302,10 +302,10 @@ def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
 def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> BlockFigure:
     first = book.first_report(call.thread, call.epoch.number) or call
     slack = round(sum(_read_tokens(book, first)) * (book.whole_slack(first.model, first.sent_head) or 0.0))
-    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
+    block = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
-        block=made,
+        block=block,
         category=category,
         role="",
         tokens=tokens,
@@ -324,7 +324,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
     slack = 0 if not half or not tokens else max(1, round(half))
     counted = "exact" if half is None else estimate_method(book, call.model)
     read = is_read(tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking)
-    gone = book.contexts.at(call.sent_head).get(node) if read else None
+    gone = book.contexts.absences_at(call.sent_head).get(node) if read else None
     if gone is not None and gone.left:
         counted, tokens, slack = "inferred", min(gone.left, tokens), 0
     return BlockFigure(

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.lineage import Lineage, LineageStep
-from ctxtui.analysis.read.reported_thinking import Carried
+from ctxtui.analysis.read.reported_thinking import CarriedReasoning
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration, Errors, TokenizerKey, tokenizer_key
@@ -89,7 +89,7 @@ class Forecaster:
         self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
         self._reminders = defaultdict[str, ReminderPredictor](ReminderPredictor)
-        self._carried = defaultdict[str, Carried](Carried)
+        self._carried = defaultdict[str, CarriedReasoning](CarriedReasoning)
 
     @property
     def is_settled(self) -> bool:
@@ -102,8 +102,9 @@ class Forecaster:
         return {id_ for lineage in list(self._lineages.values()) for id_ in lineage.ids}
 
     def calibration(self, model: str) -> Calibration:
-        """Calibration for `model`, shared by models that count alike so that a block has the same figure at every
-        call.
+        """Calibration for `model`, shared by models that count alike.
+
+        A block thus has the same figure at every call.
         """
         calibration = self._by_model.get(model)
         if calibration is None:
@@ -119,10 +120,13 @@ class Forecaster:
 
     @property
     def carrying(self) -> dict[str, bool]:
-        """False by model whose reported reasoning does not count in later input; other models are left out."""
-        return {model: False for model, carried in list(self._carried.items()) if not carried.holds}
+        """False by model whose reported reasoning does not count in later input.
 
-    def carried(self, model: str) -> Carried:
+        Other models are left out.
+        """
+        return {model: False for model, carried in list(self._carried.items()) if not carried.is_carried}
+
+    def carried(self, model: str) -> CarriedReasoning:
         """Estimate whether the provider of `model` counts reported reasoning in later input."""
         return self._carried[model]
 
@@ -140,14 +144,14 @@ class Forecaster:
 
     def _weights(self, model: str) -> Weights:
         weights = self._whole_calibration(model).weights
-        if self.carried(model).holds:
+        if self.carried(model).is_carried:
             return weights
         return replace(weights, factors=weights.factors._replace(reported=0.0))
 
     def forecast(self, call: Call) -> Forecast | None:
-        """Forecast the input of `call` without its own report; None for a thread's first call with a report.
+        """Forecast the input of `call` without its own report.
 
-        Raises `IndexError` while its context is not counted.
+        None for a thread's first call with a report. Raises `IndexError` while its context is not counted.
         """
         step = self._lineages[call.thread].step_to(call, self._cumulated(call.model))
         if step is None:
@@ -223,7 +227,7 @@ class Forecaster:
         step, carried = forecast.step, self.carried(call.model)
         if forecast.answers and step.has_thinking and not forecast.stripped and min(step.net) >= 0:
             reasoning = step.usage.reasoning
-            carried.learn(reasoning, error if carried.holds else error - reasoning)
+            carried.learn(reasoning, error if carried.is_carried else error - reasoning)
 
     def _parts(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
@@ -232,7 +236,7 @@ class Forecaster:
 
         `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
         """
-        card, carried = self._card(call.model), self.carried(call.model).holds
+        card, carried = self._card(call.model), self.carried(call.model).is_carried
         known = step.usage.input * self._scale(card, step)
         features, answers = step.net, 0
         if not by_blocks and self._is_answer_reported(call, step, stripped):
@@ -261,7 +265,7 @@ class Forecaster:
     def _stripped(self, call: Call, step: LineageStep) -> bool:
         if not step.person_wrote:
             return False
-        if not self._card(call.model).strips_thinking or not self.carried(call.model).holds:
+        if not self._card(call.model).strips_thinking or not self.carried(call.model).is_carried:
             return False
         thought = step.thinking != NOTHING or step.earlier != NOTHING or step.earlier_tokens or step.usage.reasoning
         return bool(thought)
@@ -363,10 +367,10 @@ class ForecastLearner:
                 del self._waiting[thread]
 
     def publish(self, *, all_there_is: bool = False) -> bool:
-        """Publish the current weights if enough was learnt since the last time; returns whether they changed.
+        """Publish the current weights if enough was learnt since the last time.
 
-        With `all_there_is` any new report is enough, so that the result does not depend on how the recording was
-        read.
+        Returns whether they changed. With `all_there_is` any new report is enough, so that the result does not
+        depend on how the recording was read.
         """
         learnt = self.forecaster.report_count
         carrying = self.forecaster.carrying

@@ -28,9 +28,9 @@ class Latency(NamedTuple):
 
 
 def latencies(calls: Iterable[Call]) -> list[Latency]:
-    """One row per context size that occurs, smallest first; calls without times or report are left out.
+    """One row per context size that occurs, smallest first.
 
-    A call that began and ended in the same record has no duration.
+    Calls without times or report are left out. A call that began and ended in the same record has no duration.
     """
     groups: dict[int, list[Call]] = {}
     for call in calls:

@@ -53,12 +53,12 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
 
 
 def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
-    """Terms to count requests after `call` with `context`; without edits the count equals its figures.
+    """Terms to count requests after `call` with `context`.
 
-    Raises `IndexError` while it is not counted.
+    Without edits the count equals its figures. Raises `IndexError` while it is not counted.
     """
     model = call.model or book.session.model
-    absences = book.contexts.at(context.head).of
+    absences = book.contexts.absences_at(context.head).by_node
     terms = CountingTerms(
         counts=book.cumulated(model),
         weights=book.weights(model),
@@ -145,7 +145,7 @@ def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -
     if book.card(model).strips_thinking and start != ROOT:
         features_read = minus(features_read, counts.features_at(tree[start].parent, INDEX["thinking"]))
     counted, reported = weigh(features_read, weights), request.prompt.total
-    gone = book.contexts.at(head)
+    gone = book.contexts.absences_at(head)
     if gone:
         counted -= sum(book.contexts.tokens(model, head, gone))
     return ReportedWeights(weights, min(1.0, reported / counted) if counted > 0 and reported > 0 else 1.0)

@@ -96,7 +96,7 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
 def _was_read(book: Book, head: int) -> bool:
     tree = book.session.tree
     for node in islice(reversed(tree.path(head)), _MAX_BLOCKS_BACK):
-        if tree[node].category == _CALL and any(one.kind == READ for one in find_touches(read(tree[node].block))):
+        if tree[node].category == _CALL and any(touch.kind == READ for touch in find_touches(read(tree[node].block))):
             return True
     return False
 
@@ -113,7 +113,10 @@ FEWER_TEXT: Final = "tokens by which the blocks, as they are counted, come to mo
 
 
 class ResidualPart(Struct, frozen=True):
-    """`tokens` of a residual from one likely `cause`, in `steps` steps; most came with the report of call `since`."""
+    """`tokens` of a residual from one likely `cause`, in `steps` steps.
+
+    Most came with the report of call `since`.
+    """
 
     since: int
     tokens: int
@@ -158,7 +161,7 @@ def _since(number: int, call: int) -> str:
 
 def explain_residual(book: Book, call: Call) -> Residual | None:
     """Explain the residual of `call`; None if it is zero, unreported or not known yet."""
-    read = book.contexts.of(call)
+    read = book.contexts.read_of(call)
     if read is None or not read.residual or not read.reported or call.usage is None:
         return None
     what = MORE_TEXT if read.residual > 0 else FEWER_TEXT

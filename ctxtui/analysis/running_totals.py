@@ -24,7 +24,7 @@ class _AbsentTotals:
         self._sums = [(0,) * len(INDEX)]
         for part in parts:
             self._sums.append(tuple(n + part.get(category, 0) for category, n in enumerate(self._sums[-1])))
-        self._totals = [sum(one) for one in self._sums]
+        self._totals = [sum(sums) for sums in self._sums]
 
     def tokens_until(self, node: int, start: int = ROOT) -> int:
         """Tokens of the absent blocks from `start` up to and including `node`."""
@@ -126,8 +126,11 @@ class RunningTotals:
         )
 
     def absence(self, head: int, node: int) -> Absence | None:
-        """Reason why the block of `node` is absent from the context `head`, by its report; None if it is present."""
-        return self._book.contexts.at(head).get(node)
+        """Reason why the block of `node` is absent from the context `head`, by its report.
+
+        None if it is present.
+        """
+        return self._book.contexts.absences_at(head).get(node)
 
     def sent_tokens(self, head: int, node: int) -> int:
         """Like `read_tokens`, including the blocks that a report shows to be absent."""
@@ -139,7 +142,7 @@ class RunningTotals:
 
     def token_reader(self, head: int) -> Callable[[int], int]:
         """Return `read_tokens` for one context, for many nodes on its path."""
-        sent, gone = self._known_to_be_read(head), self._book.contexts.at(head)
+        sent, gone = self._known_to_be_read(head), self._book.contexts.absences_at(head)
         if not gone:
             return sent
         start = self._tree[head].turn_start if self.strips_thinking else ROOT
@@ -153,7 +156,7 @@ class RunningTotals:
 
         The last result is cached: while edits are staged, every key press needs the same.
         """
-        gone, last = self._book.contexts.at(head), self._along
+        gone, last = self._book.contexts.absences_at(head), self._along
         if last[0] is not gone or last[1] != (head, self.version, len(nodes)):
             last = self._along = gone, (head, self.version, len(nodes)), array("q", map(self.token_reader(head), nodes))
         return last[2]
@@ -173,7 +176,7 @@ class RunningTotals:
         if start != ROOT:
             stale = self._thinking[node if node < start else self._tree[start].parent]
             sums = (*sums[:_THINKING], sums[_THINKING] - stale, *sums[_THINKING + 1 :])
-        gone = self._book.contexts.at(head)
+        gone = self._book.contexts.absences_at(head)
         if not gone:
             return sums
         thoughts, others = self._absent(gone)
@@ -185,7 +188,7 @@ class RunningTotals:
         cached, version, thoughts, others = self._gone
         if cached is not gone or version != self.version:
             thoughts, others = (
-                self._absent_totals([n for n in gone.of if (self._tree[n].category == _THINKING) == thought], gone)
+                self._absent_totals([n for n in gone.by_node if (self._tree[n].category == _THINKING) == thought], gone)
                 for thought in (True, False)
             )
             self._gone = (gone, self.version, thoughts, others)
@@ -195,7 +198,7 @@ class RunningTotals:
         parts = [dict(self._book.block_tokens_by_category(self._model, node)) for node in nodes]
         for node, part in zip(nodes, parts, strict=True):
             # The replacement of a cleared result is still read.
-            part[next(iter(part))] -= min(gone.of[node].left, sum(part.values()))
+            part[next(iter(part))] -= min(gone.by_node[node].left, sum(part.values()))
         return _AbsentTotals(nodes, parts)
 
 

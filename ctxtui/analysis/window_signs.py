@@ -110,7 +110,10 @@ def _has_several_passes(call: Call) -> bool:
 
 
 def compaction_size(call: Call) -> int:
-    """Tokens at which the client compacted automatically before `call`; 0 if it did not, or if unknown."""
+    """Tokens at which the client compacted automatically before `call`.
+
+    0 if it did not, or if unknown.
+    """
     noted = call.extra.get(COMPACTED)
     if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
         return 0

@@ -85,9 +85,10 @@ class MissExplanation(NamedTuple):
 def explain_miss(
     tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
 ) -> MissExplanation | None:
-    """Explain why `now` read less than `before` had left in the cache; None if it read all of that.
+    """Explain why `now` read less than `before` had left in the cache.
 
-    `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
+    None if it read all of that. `left` is the outcome of `before`, `outcome` that of `now`. Both contexts are in
+    `tree`.
     """
     available = left.read + left.written if left.prompt.markers else left.total
     if left.life is None or outcome.read >= min(available, outcome.total) > 0:

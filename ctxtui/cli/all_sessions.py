@@ -62,7 +62,7 @@ class AllSessions:
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
         self._settings, self._cluster = settings, cluster
         self._shelf = SessionLibrary(settings, Path.cwd())
-        listed = self._shelf.inside(folder) if folder is not None else self._shelf.listed()
+        listed = self._shelf.in_folder(folder) if folder is not None else self._shelf.all_sessions()
         if self._shelf.trouble:
             note(f"the database was left out: {self._shelf.trouble}")
         every = [one for one in listed if counts(one) or folder is not None]

@@ -24,7 +24,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
 from ctxtui.services.config.policy_registry import plugin_policy
 from ctxtui.services.counting.labels import load_rules
-from ctxtui.services.library.glances import glance
+from ctxtui.services.library.glances import read_head
 from ctxtui.services.recordings.body_folder import DEFAULT_FOLDER, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find_recordings, known_projects
 from ctxtui.store.store import Store
@@ -192,7 +192,7 @@ def _sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) ->
 
 def _advise_recording(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """Advise to record requests if the client's newest session is of a version that does not do so by itself."""
-    version = newest.version or glance(newest.path, newest.source).version
+    version = newest.version or read_head(newest.path, newest.source).version
     variable = requests_variable(newest.source, version)
     if not variable or env.get(variable):
         return

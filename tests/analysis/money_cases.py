@@ -11,7 +11,7 @@ import ctxtui
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.cache.miss_finder import session_misses
-from ctxtui.analysis.money.bill import Bill, bill
+from ctxtui.analysis.money.bill import Bill, make_bill
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.core import block
 from ctxtui.core.call import Call, Fidelity
@@ -53,7 +53,7 @@ def missed(session: Session) -> tuple[CacheMiss, ...]:
 def billed_session(session: Session) -> Bill:
     """The session's bill by list prices."""
     costs = {id_: price_call(call) for id_, call in session.calls.items()}
-    return bill(counted(session), costs, missed(session))
+    return make_bill(counted(session), costs, missed(session))
 
 
 def agent(sizes: Sequence[int], pauses: Sequence[float], ttl: str | None = "5m", fixed: int = 5000) -> Session:

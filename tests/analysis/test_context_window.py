@@ -212,7 +212,7 @@ def test_looked_at_on_the_way_the_windows_shown_are_those_of_one_look(
 ) -> None:
     made = Script("claude-opus-4-6")
     seen = WindowSigns(made.session)
-    with patch.object(window_signs, "_CHANGING", 2):
+    with patch.object(window_signs, "_UNSETTLED_CALLS", 2):
         for (size, compacted, other), moment in zip(calls, moments, strict=False):
             call = made.hear(block.text(str(size))).call(block.text("ok"), usage=Usage(fresh=size))
             found = {COMPACTED: {"trigger": "auto", "tokens": size}} if compacted else {}

@@ -41,13 +41,13 @@ class InMemory:
     def save(self) -> None:
         pass
 
-    def moved(self) -> bool:
+    def has_database_changed(self) -> bool:
         return False
 
     def stored(self) -> dict[str, list[Edit]]:
         return {}
 
-    def take(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
+    def add_stored(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
         return []
 
 

@@ -166,7 +166,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
 def shelf_partials() -> int:
     """The calls with an answer in part, by the database's own rows."""
     shelf = SessionLibrary(Settings(), Path.cwd())
-    return max(one.partial for one in shelf.figures(shelf.listed(), Event()))
+    return max(one.partial for one in shelf.figures(shelf.all_sessions(), Event()))
 
 
 def test_a_session_without_any_price_is_unknown_and_not_nothing(ctxtui: Run, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_stored_session_that_is_priced_in_part_says_the_least(ctxtui: Run, tmp
 def shelf_totals() -> tuple[int, float, int]:
     """Tokens, USD and unpriced calls as Home's header adds them up."""
     shelf = SessionLibrary(Settings(), Path.cwd())
-    found = [one for one in shelf.listed() if one.group != "samples"]
+    found = [one for one in shelf.all_sessions() if one.group != "samples"]
     collection = Collection(str(Path.cwd()), "~")
     collection.see(found)
     for one in shelf.figures(found, Event()):

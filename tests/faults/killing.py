@@ -100,16 +100,16 @@ SPAWN = OwnTool(
 class FakeHost(Host):
     """A host whose provider is `FakeLine`."""
 
-    def __init__(self, wish: ModelChoice, config: Config, cwd: Path, chance: random.Random) -> None:
-        super().__init__(wish, config, cwd)
+    def __init__(self, choice: ModelChoice, config: Config, cwd: Path, chance: random.Random) -> None:
+        super().__init__(choice, config, cwd)
         self._chance = chance
         self.own.tools = (SPAWN,)
 
-    async def _chosen(self) -> ChatModel:
+    async def _choose_model(self) -> ChatModel:
         return ChatModel(Endpoint("anthropic", "anthropic"), MODEL)
 
-    async def meet(self, partner: ChatModel) -> None:
-        self.partner = partner
+    async def connect_to(self, chat_model: ChatModel) -> None:
+        self.chat_model = chat_model
         self.line = FakeLine(self._chance)  # type: ignore[assignment]
 
 

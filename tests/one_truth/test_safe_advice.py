@@ -25,7 +25,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import SearchResult, search_remedies
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.recordings.open import load
 from ctxtui.views.lists.findings import lines
 from tests.cases.sessions import Story, use
@@ -83,7 +83,7 @@ def offers(session: Session) -> tuple[SearchResult, Findings]:
     made, chosen = make_account(session, counter, settings), choose_call(session)
     return (
         search_remedies(made.book, counter, chosen, made.table, settings.usable_share),
-        findings_of(made, counter, chosen, settings),
+        price_findings(made, counter, chosen, settings),
     )
 
 

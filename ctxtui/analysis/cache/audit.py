@@ -135,7 +135,10 @@ def _near_expiry(forecast: CacheForecast) -> str:
 
 
 def diagnosis(call: Call) -> str:
-    """The provider's own reason for a cache miss, as in its answer; "" if it gave none (facts §3, §4)."""
+    """The provider's own reason for a cache miss, as in its answer.
+
+    "" if it gave none (facts §3, §4).
+    """
     diagnostics = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
     for key in ("cache_miss_reason", "cache_miss"):
         if isinstance(diagnostics, dict) and isinstance(diagnostics.get(key), dict):
@@ -172,13 +175,14 @@ MAX_ERROR_TOKENS: Final = 300
 
 
 class AuditedRead(Struct, frozen=True, kw_only=True):
-    """One call's cache read as forecast and as reported, in tokens; `call` is its number in its thread, from 1.
+    """One call's cache read as forecast and as reported, in tokens.
 
-    `previous` is the input of the call whose context it extends; a hit reads more than half of it. `lost` are the
-    tokens that it missed (see `cached_input.CachedInput`), `foretold` the forecast of them. `cause` is the cause
-    of the predicted loss; of a miss that was not predicted the cause in the recording, ``not in the record`` if
-    there is none. `evidence` describes a miss from the recording. `inferred`: the client's markers are not
-    recorded. `what` names the tool, parameter or model that changed.
+    `call` is its number in its thread, from 1. `previous` is the input of the call whose context it extends; a
+    hit reads more than half of it. `lost` are the tokens that it missed (see `cached_input.CachedInput`),
+    `foretold` the forecast of them. `cause` is the cause of the predicted loss; of a miss that was not predicted
+    the cause in the recording, ``not in the record`` if there is none. `evidence` describes a miss from the
+    recording. `inferred`: the client's markers are not recorded. `what` names the tool, parameter or model that
+    changed.
     """
 
     thread: str
@@ -286,10 +290,10 @@ def audit_reads(
     rules: Callable[[Call], CacheRules],
     card: Callable[[str], ModelCard] | None = None,
 ) -> list[AuditedRead]:
-    """Audit every call that extends one with a report, if its provider reports cache reads and its rules are known.
+    """Audit the reads of every call that extends one with a report.
 
-    Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the
-    same way.
+    Its provider must report cache reads, and its rules must be known. Everything in `book` must be counted.
+    `card` gives other facts about a model than the book's, counted in the same way.
     """
     demands = CachedInputs(book, rules, running_totals(book))
     auditor = CacheAuditor(book, rules, card)
@@ -321,9 +325,9 @@ def _figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
 
 
 def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
-    """Share of reports inside their band and median band width by provider, in percent (width: of the input).
+    """Share of reports inside their band, and median band width, by provider in percent.
 
-    Only calls that have a band count.
+    Widths are in percent of the input. Only calls that have a band count.
     """
     by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:

@@ -26,9 +26,10 @@ ASKED_AT: Final = "asked_at"
 
 
 def sent_at(call: Call) -> float | None:
-    """Start time of the request of `call` (Unix seconds); None if the recorded time is only that of a copy.
+    """Start time of the request of `call` (Unix seconds).
 
-    A recording of the request itself has its time, even if the answer was very fast.
+    None if the recorded time is only that of a copy. A recording of the request itself has its time, even if the
+    answer was very fast.
     """
     asked_at = call.extra.get(ASKED_AT)
     if isinstance(asked_at, float):
@@ -114,7 +115,10 @@ class ClientBehaviour(Struct, kw_only=True):
         return self.behind > 0 and self.stays > self.leaves
 
     def learn_read(self, tokens: int, expected: int, usual: bool) -> None:
-        """Learn that a call read `tokens` of `expected` cached ones; `usual`: nothing explains a smaller read."""
+        """Learn that a call read `tokens` of `expected` cached ones.
+
+        `usual`: nothing explains a smaller read.
+        """
         fell = usual and tokens < expected - LAG_TOKENS
         if self.behind:
             stays = fell and tokens <= self.behind + LAG_TOKENS

@@ -22,9 +22,10 @@ class DifferingBlock(Struct, frozen=True):
 
 
 class CacheMiss(Struct, frozen=True, kw_only=True):
-    """One miss: call `number` (from 1) of `thread` at `at` (Unix seconds); `base` is the previous call.
+    """One miss: call `number` (from 1) of `thread` at `at` (Unix seconds).
 
-    `tokens` were written again or paid in full: `paid` is their cost at this call, `usd` the extra cost over
+    `base` is the previous call. `tokens` were written again or paid in full: `paid` is their cost at this call,
+    `usd` the extra cost over
     reading them
     (None: no price is known). `read` tokens were read (`partial`: more than none); `shared` are the tokens of the
     common

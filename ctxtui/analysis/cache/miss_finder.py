@@ -28,9 +28,9 @@ from ctxtui.analysis.cache.miss import (
     DifferingBlock,
 )
 from ctxtui.analysis.cache.miss_cause import MissCause
-from ctxtui.analysis.content.parting import parting
-from ctxtui.analysis.money.input_split import split_of
-from ctxtui.analysis.money.spending import row_of, summed
+from ctxtui.analysis.content.first_difference import find_first_difference
+from ctxtui.analysis.money.input_split import split_input
+from ctxtui.analysis.money.spending import call_row, sum_rows
 from ctxtui.analysis.running_totals import RunningTotals, running_totals
 from ctxtui.cache.explain import LOOKBACK, MARKER_MISSING, MARKER_MOVED, MINIMUM, NOT_YET
 from ctxtui.cache.rules import CacheRules
@@ -181,7 +181,7 @@ class MissFinder:
         book, base, usage = self._book, cached.before, call.usage
         assert usage is not None and base is not None and base.usage is not None
         tree = book.session.tree
-        first, second, token = parting(book, self._running(call.model), base, call)
+        first, second, token = find_first_difference(book, self._running(call.model), base, call)
         recorded = MissCause(row.cause, what=row.what) if row is not None else cached.cause
         cause = _displayed_cause(recorded.name, tree, second if second != ROOT else first)
         if cause == STRIPPED and first != ROOT:
@@ -223,7 +223,7 @@ class MissFinder:
         by_rate = self._rates(call) if self._rates is not None and cost is not None else None
         if cost is None or usage is None:
             return None, None
-        paid = split_of(usage, cost, cached.resent, tokens).rewrite.usd
+        paid = split_input(usage, cost, cached.resent, tokens).rewrite.usd
         return paid, None if by_rate is None else max(0.0, paid - tokens * by_rate.read)
 
 
@@ -246,14 +246,17 @@ def session_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
-    """Misses of a session, whose book must be counted whole; `costs` holds every call's price by id."""
+    """Misses of a session, whose book must be counted whole.
+
+    `costs` holds every call's price by id.
+    """
     return collect_misses(find_misses(book, rules, costs, rates), book, costs)
 
 
 def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
     """Collect the misses of a session after every call was added to `finder`."""
     calls = list(book.session.calls.values())
-    whole = summed(row_of(call, (costs or {}).get(call.id), "") for call in calls)
+    whole = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(
         tuple(sort_dearest(finder.misses)),
         len(finder.rows),
@@ -298,7 +301,10 @@ def _block_text(block: Block) -> str:
 
 
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """Name of the tool call before `call` that touched the file of the changed block; "" if none did."""
+    """Name of the tool call before `call` that touched the file of the changed block.
+
+    "" if none did.
+    """
     tree = book.session.tree
     if node == ROOT:
         return ""

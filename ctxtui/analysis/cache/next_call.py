@@ -135,7 +135,7 @@ def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None
 def adjust_forecast(
     forecast: NextCallForecast, plain: Usage, usage: Usage, markers: int, charge: Charge
 ) -> NextCallForecast:
-    """Adjust a forecast for edits: the simulated usage is `usage` instead of `plain`, with `markers` markers."""
+    """Adjust a forecast for edits: simulated usage is `usage` instead of `plain`, with `markers` markers."""
     grows, at = usage.input - plain.input, forecast.at
     total = max(0, forecast.input + grows)
     read = min(total, max(0, forecast.read + usage.cache_read - plain.cache_read))
@@ -154,7 +154,7 @@ def adjust_forecast(
         usd=(usd[0], usd[1], usd[2], forecast.usd[3]),
         uncached=charge(Usage(fresh=total, output=forecast.answer), at),
         expires=forecast.expires if read else None,
-        marks=markers,
+        marker_count=markers,
         floor=min(read, forecast.floor),
         ceiling=min(total, max(read, forecast.ceiling)),
     )

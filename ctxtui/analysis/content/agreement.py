@@ -20,7 +20,7 @@ from ctxtui.core.usage import Usage
 
 UNCHANGED: Final = "unchanged"
 """The variant that sends the recorded request: the noise floor."""
-NINETY: Final = 1.6448536269514722
+DEVIATIONS_90: Final = 1.6448536269514722
 """Standard deviations of a 90 % interval."""
 WORSE, BETTER, ALIKE, UNTOLD = "worse", "better", "not told apart", "not told"
 """Verdicts on a variant against the noise floor: disjoint intervals (worse, better), overlapping ones, no answers."""
@@ -44,33 +44,33 @@ class NextStep(NamedTuple):
         """Names of the tools, in order."""
         return tuple(call.name for call in self.calls)
 
-    def same_tools(self, other: NextStep) -> bool:
+    def same_tools(self, step: NextStep) -> bool:
         """Whether the same tools are called in the same order; two answers without calls are the same."""
-        return self.tools == other.tools
+        return self.tools == step.tools
 
-    def same_calls(self, other: NextStep) -> bool:
+    def same_calls(self, step: NextStep) -> bool:
         """Whether the arguments are the same too."""
-        return self.calls == other.calls
+        return self.calls == step.calls
 
 
-def next_step(items: Iterable[Item]) -> NextStep:
+def extract_step(items: Iterable[Item]) -> NextStep:
     """Extract the step from the blocks of an answer."""
-    calls, said = [], []
+    calls, texts = [], []
     for block, place in items:
         category = category_of(block, place)
-        got = read(block)
+        content = read(block)
         if category == "tool_call":
-            calls.append(ToolCall(got.name, canonical.dumps(_sorted(arguments_value(got))).decode()))
-        elif category == "assistant" and got.text.strip():
-            said.append(got.text.strip())
-    return NextStep(tuple(calls), "\n\n".join(said))
+            calls.append(ToolCall(content.name, canonical.dumps(_sort_members(arguments_value(content))).decode()))
+        elif category == "assistant" and content.text.strip():
+            texts.append(content.text.strip())
+    return NextStep(tuple(calls), "\n\n".join(texts))
 
 
-def _sorted(value: Json) -> Json:
+def _sort_members(value: Json) -> Json:
     """Sort the members of objects by name, as their order does not change the arguments."""
     if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
+        return {key: _sort_members(value[key]) for key in sorted(value)}
+    return [_sort_members(item) for item in value] if isinstance(value, list) else value
 
 
 class Trial(Struct, frozen=True, kw_only=True):
@@ -112,8 +112,11 @@ class Share(NamedTuple):
         return self.hits / self.of if self.of else None
 
 
-def wilson(hits: int, of: int, deviations: float = NINETY) -> Share:
-    """Estimate the share behind `hits` out of `of` with Wilson's interval, which is valid for small counts too."""
+def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Share:
+    """Estimate the share behind `hits` out of `of` with Wilson's interval.
+
+    It is valid for small counts too.
+    """
     if of <= 0:
         return Share(0, 0, 0.0, 1.0)
     share, square = hits / of, deviations * deviations
@@ -125,11 +128,11 @@ def wilson(hits: int, of: int, deviations: float = NINETY) -> Share:
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Agreement of a variant with the recorded next steps: the same `tools`, and the same `calls` with their
-    arguments.
+    """Agreement of a variant with the recorded next steps.
 
-    `lost` are the calls whose tools agreed unchanged but not under the variant, `won` the opposite; `failed`
-    counts trials without an answer; `verdict` compares it with the noise floor.
+    The same `tools`, and the same `calls` with their arguments. `lost` are the calls whose tools agreed unchanged
+    but not under the variant, `won` the opposite; `failed` counts trials without an answer; `verdict` compares it
+    with the noise floor.
     """
 
     variant: str
@@ -142,27 +145,27 @@ class Agreement(Struct, frozen=True, kw_only=True):
     verdict: str = UNTOLD
 
 
-def agreements(trials: Sequence[Trial]) -> list[Agreement]:
+def compare_variants(trials: Sequence[Trial]) -> list[Agreement]:
     """Agreement of each variant, in the order of their first trials."""
     by_variant: dict[str, list[Trial]] = {}
-    for one in trials:
-        by_variant.setdefault(one.variant, []).append(one)
-    floor = {one.number: one.tools_agree for one in by_variant.get(UNCHANGED, ()) if one.got is not None}
-    noise = wilson(sum(floor.values()), len(floor))
+    for trial in trials:
+        by_variant.setdefault(trial.variant, []).append(trial)
+    floor = {trial.number: trial.tools_agree for trial in by_variant.get(UNCHANGED, ()) if trial.got is not None}
+    noise = wilson_interval(sum(floor.values()), len(floor))
     return [_agreement(variant, some, floor, noise) for variant, some in by_variant.items()]
 
 
 def _agreement(variant: str, some: Sequence[Trial], floor: dict[int, bool], noise: Share) -> Agreement:
-    came = [one for one in some if one.got is not None]
-    tools = wilson(sum(one.tools_agree for one in came), len(came))
-    charged = [one.usd for one in some if one.usd is not None]
+    answered = [trial for trial in some if trial.got is not None]
+    tools = wilson_interval(sum(trial.tools_agree for trial in answered), len(answered))
+    charged = [trial.usd for trial in some if trial.usd is not None]
     return Agreement(
         variant=variant,
         tools=tools,
-        calls=wilson(sum(one.calls_agree for one in came), len(came)),
-        lost=tuple(one.number for one in came if floor.get(one.number) and not one.tools_agree),
-        won=tuple(one.number for one in came if floor.get(one.number) is False and one.tools_agree),
-        failed=len(some) - len(came),
+        calls=wilson_interval(sum(trial.calls_agree for trial in answered), len(answered)),
+        lost=tuple(trial.number for trial in answered if floor.get(trial.number) and not trial.tools_agree),
+        won=tuple(trial.number for trial in answered if floor.get(trial.number) is False and trial.tools_agree),
+        failed=len(some) - len(answered),
         usd=sum(charged) if charged else None,
         verdict=_verdict(tools, noise),
     )
@@ -176,21 +179,21 @@ def _verdict(tools: Share, noise: Share) -> str:
     return BETTER if tools.low > noise.high else ALIKE
 
 
-def load_bearing(found: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
+def rank_by_importance(agreements: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
     """Rank variants that leave out one block each by its importance, the most important first.
 
     Without an important block the model does something else most often. Of equal ones the heavier block, by
     `weights`, is last: removing it saves most.
     """
-    left = [one for one in found if one.variant in weights]
-    return sorted(left, key=lambda one: (_share(one.tools), _share(one.calls), weights[one.variant], one.variant))
+    ranked = [agreement for agreement in agreements if agreement.variant in weights]
+    return sorted(ranked, key=lambda one: (_share(one.tools), _share(one.calls), weights[one.variant], one.variant))
 
 
 def _share(one: Share) -> float:
     return one.share if one.share is not None else 1.0
 
 
-def spread(numbers: Sequence[int], most: int) -> list[int]:
+def spread_evenly(numbers: Sequence[int], most: int) -> list[int]:
     """Choose at most `most` of `numbers`, evenly spread and including the last one; deterministic."""
     if len(numbers) <= most:
         return list(numbers)

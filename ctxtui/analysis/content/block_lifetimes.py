@@ -1,4 +1,4 @@
-"""Lifetime of blocks: the calls of a thread whose context held each, its carry, and its cache stability."""
+"""Lifetime of blocks: the calls whose context held each, its carry, and its cache stability."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEDIUM: Final = 0.5
 
 _Key = str | tuple[str, int]
 """A block's digest; from the second occurrence in a context on with its number."""
-_NOT: Final = -1
+_NO_CALL: Final = -1
 """Value for no call."""
 
 
@@ -31,7 +31,7 @@ class Lifetime(NamedTuple):
     node: int
 
 
-class Stays:
+class BlockLifetimes:
     """Calls (from 0) of one thread whose context held each block, and the first that answered with it.
 
     A block is identified by its content and its number among equal ones, not by its node: a block that a client
@@ -46,13 +46,13 @@ class Stays:
         self._number_at = array("i")
         """By node: the number of its block, from 1; 0 if it did not occur."""
         self._since = array("i")
-        """By number: the first call of its current stretch in the last context, or `_NOT`."""
+        """By number: the first call of its current stretch in the last context, or `_NO_CALL`."""
         self._node = array("i")
         """By number: its node in that context."""
-        self._stood: dict[int, list[Lifetime]] = {}
-        self._made = array("i")
-        """By number: the first call that answered with it, or `_NOT`."""
-        self._made_as = array("i")
+        self._lifetimes: dict[int, list[Lifetime]] = {}
+        self._answering = array("i")
+        """By number: the first call that answered with it, or `_NO_CALL`."""
+        self._answer_node = array("i")
         """By number: its node in that answer."""
         self._answers = array("i")
         """Numbers of the blocks that calls answered with first, call by call ..."""
@@ -81,22 +81,24 @@ class Stays:
         return self.done
 
     def _step(self, index: int, call: Call) -> None:
-        gone, come = self._walk(self._heads[-1] if self._heads else ROOT, call.sent_head)
-        for number in gone:
+        removed, added = self._walk(self._heads[-1] if self._heads else ROOT, call.sent_head)
+        for number in removed:
             stood = Lifetime(self._since[number], index, self._node[number])
-            self._since[number] = _NOT
-            self._stood.setdefault(number, []).append(stood)
-        for number, node in come:
+            self._since[number] = _NO_CALL
+            self._lifetimes.setdefault(number, []).append(stood)
+        for number, node in added:
             self._node[number] = node
             self._since[number] = index
-        _, said = self._walk(call.sent_head, call.response_head)
+        _, answer_blocks = self._walk(call.sent_head, call.response_head)
         # If the context was sent under edits, the blocks it was sent without are not part of the answer.
         answer = frozenset(answer_path(self._tree, call))
-        new = [(number, node) for number, node in said if self._made[number] == _NOT and node in answer]
+        new = [
+            (number, node) for number, node in answer_blocks if self._answering[number] == _NO_CALL and node in answer
+        ]
         self._walk(call.response_head, call.sent_head)
         for number, node in new:
-            self._made_as[number] = node
-            self._made[number] = index
+            self._answer_node[number] = node
+            self._answering[number] = index
         self._answers.extend([number for number, _ in new])
         self._answer_ends.append(len(self._answers))
         self._epochs.append(call.epoch.number)
@@ -107,11 +109,11 @@ class Stays:
         """Blocks removed (numbers) and added (numbers with nodes) from one context to the next."""
         tree, now = self._tree, self._now
         shared = tree.common(before, head)
-        gone = []
+        removed = []
         for node in tree.path(before, shared):
-            gone.append(self._number_at[node] - 1)
+            removed.append(self._number_at[node] - 1)
             now[tree.digest(node)] -= 1
-        come = []
+        added = []
         for node in tree.path(head, shared):
             digest = tree.digest(node)
             nth = now[digest] = now.get(digest, 0) + 1
@@ -121,18 +123,18 @@ class Stays:
             number = self._number(digest, nth)
             self._nth[node] = nth
             self._number_at[node] = number + 1
-            come.append((number, node))
-        return gone, come
+            added.append((number, node))
+        return removed, added
 
     def _number(self, digest: str, nth: int) -> int:
         key = _key(digest, nth)
-        found = self._numbers.get(key)
-        if found is None:
-            found = len(self._made)
-            for column in (self._since, self._node, self._made_as, self._made):
-                column.append(_NOT)
-            self._numbers[key] = found
-        return found
+        number = self._numbers.get(key)
+        if number is None:
+            number = len(self._answering)
+            for column in (self._since, self._node, self._answer_node, self._answering):
+                column.append(_NO_CALL)
+            self._numbers[key] = number
+        return number
 
     def _numbered(self, node: int) -> int | None:
         """Number of the block of `node`; None if it did not occur."""
@@ -141,89 +143,92 @@ class Stays:
 
     def _beginning(self, node: int) -> int:
         """First requested node whose prefix equals that of `node`."""
-        tree, known = self._tree, self._prefix
+        tree, beginnings = self._tree, self._prefix
         path = []
-        while node not in known:
+        while node not in beginnings:
             path.append(node)
             node = tree[node].parent
-        found = known[node]
+        beginning = beginnings[node]
         for below in reversed(path):
             here = tree[below]
             if here.block.kind != HEADER:
-                found = self._prefixes.setdefault((found, here.place.role, here.block.digest), below)
-            known[below] = found
-        return found
+                beginning = self._prefixes.setdefault((beginning, here.place.role, here.block.digest), below)
+            beginnings[below] = beginning
+        return beginning
 
     def nth(self, node: int) -> int:
-        """Number of the block of `node` among equal ones in its context, from 1; 0 if it did not occur."""
+        """Number of the block of `node` among equal ones in its context, from 1.
+
+        0 if it did not occur.
+        """
         return self._nth[node] if node < len(self._nth) else 0
 
     def node_of(self, digest: str, nth: int) -> int | None:
         """First node of the `nth` (from 1) block with `digest` in a context; None if there was none."""
         number = self._numbers.get(_key(digest, nth))
-        found = self._first(number) if number is not None else None
-        return found[1] if found is not None else None
+        first = self._first_stay(number) if number is not None else None
+        return first[1] if first is not None else None
 
-    def back(self, calls: int) -> None:
+    def truncate(self, calls: int) -> None:
         """Keep only the first `calls` calls: the next one was replaced by a fuller record."""
         while self.done > calls:
             head = self._heads.pop()
-            gone, come = self._walk(head, self._heads[-1] if self._heads else ROOT)
-            for number in gone:
-                self._since[number] = _NOT
-            for number, _ in come:
-                start, _, node = self._stood[number].pop()
+            removed, added = self._walk(head, self._heads[-1] if self._heads else ROOT)
+            for number in removed:
+                self._since[number] = _NO_CALL
+            for number, _ in added:
+                start, _, node = self._lifetimes[number].pop()
                 self._node[number] = node
                 self._since[number] = start
             self._answer_ends.pop()
             for number in self._answers[self._answer_ends[-1] :]:
-                self._made[number] = _NOT
+                self._answering[number] = _NO_CALL
             del self._answers[self._answer_ends[-1] :]
             self._epochs.pop()
 
-    def _first(self, number: int) -> tuple[int, int] | None:
+    def _first_stay(self, number: int) -> tuple[int, int] | None:
         """First call whose context held a block, and its node there."""
-        stood = self._stood.get(number)
+        stood = self._lifetimes.get(number)
         if stood:
             return stood[0].start, stood[0].node
-        return (self._since[number], self._node[number]) if self._since[number] != _NOT else None
+        return (self._since[number], self._node[number]) if self._since[number] != _NO_CALL else None
 
-    def first(self, node: int) -> int | None:
+    def first_call(self, node: int) -> int | None:
         """First call whose context held the block of `node`; None if none did yet."""
         number = self._numbered(node)
-        found = self._first(number) if number is not None else None
-        return found[0] if found is not None else None
+        first = self._first_stay(number) if number is not None else None
+        return first[0] if first is not None else None
 
-    def answered(self, node: int) -> int | None:
+    def answering_call(self, node: int) -> int | None:
         """First call that answered with the block of `node`; None if none did."""
         number = self._numbered(node)
-        return self._made[number] if number is not None and self._made[number] != _NOT else None
+        return self._answering[number] if number is not None and self._answering[number] != _NO_CALL else None
 
-    def answers(self) -> list[int]:
+    def answer_nodes(self) -> list[int]:
         """Node of each block that a call answered with, in the first such answer."""
-        return [self._made_as[number] for number in self._answers]
+        return [self._answer_node[number] for number in self._answers]
 
-    def count(self, node: int, calls: int) -> int:
+    def count_calls(self, node: int, calls: int) -> int:
         """Number of the first `calls` calls whose context held the block of `node`."""
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
-        """Stretches of the first `calls` calls that held the block of `node`, in order, each with its node there."""
+        """Stretches of the first `calls` calls that held the block of `node`, each with its node there."""
         number, end = self._numbered(node), min(calls, self.done)
         if number is None:
             return []
-        every, since = list(self._stood.get(number, ())), self._since[number]
-        if since != _NOT:
+        every, since = list(self._lifetimes.get(number, ())), self._since[number]
+        if since != _NO_CALL:
             every.append(Lifetime(since, end, self._node[number]))
         return [Lifetime(start, min(stop, end), there) for start, stop, there in every if start < end]
 
-    def standing(self, node: int, index: int) -> int | None:
+    def node_at_call(self, node: int, index: int) -> int | None:
         """Node that held the block of `node` in the context of call `index`; None if it was not in it."""
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
-    def every(self) -> list[int]:
+    def all_nodes(self) -> list[int]:
         """First node of each block that was in a context, in the order in which they were added."""
-        firsts = filter(None, map(self._first, range(len(self._made))))
+        firsts = filter(None, map(self._first_stay, range(len(self._answering))))
         return [node for _, _, node in sorted((at, self._tree[node].depth, node) for at, node in firsts)]
 
     def stability(self, node: int) -> tuple[str, int, int]:
@@ -239,8 +244,8 @@ class Stays:
         end = bisect_right(self._epochs, self._epochs[first], lo=first)
         further = end - first - 1
         # With a single stretch, as usual, prefixes need not be compared.
-        said = self._beginning(every[0].node) if len(every) > 1 else ROOT
-        alike = (one for one in every if len(every) == 1 or self._beginning(one.node) == said)
+        beginning = self._beginning(every[0].node) if len(every) > 1 else ROOT
+        alike = (stretch for stretch in every if len(every) == 1 or self._beginning(stretch.node) == beginning)
         held = sum(min(stop, end) - start for start, stop, _ in alike if start < end) - 1
         if further < 2:
             return "", held, further

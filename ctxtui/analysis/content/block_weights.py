@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.block import HEADER
 from ctxtui.core.tree import Tree
 from ctxtui.core.turns import is_read
 
 
-class Weight(Struct, frozen=True, kw_only=True):
-    """One block with its `tokens`, and the number of `calls` of the thread that held it up to the one shown.
+class BlockWeight(Struct, frozen=True, kw_only=True):
+    """One block with its `tokens`, and the number of `calls` that held it up to the one shown.
 
     `since` is the number (from 1) of the first of them (0: none yet). `stability` is its cache stability
     (`Stays.stability`): `held` of `further` calls had it with an unchanged prefix.
@@ -33,27 +33,28 @@ class Weight(Struct, frozen=True, kw_only=True):
         return self.tokens * self.calls
 
 
-def weights(
-    tree: Tree, head: int, own: Callable[[int], int], stays: Stays, number: int, *, strips_thinking: bool
-) -> Iterator[Weight]:
-    """Yield the weight of every block that the provider reads of the context `head` of call `number` (from 1).
+def block_weights(
+    tree: Tree, head: int, own: Callable[[int], int], stays: BlockLifetimes, number: int, *, strips_thinking: bool
+) -> Iterator[BlockWeight]:
+    """Yield the weight of every block that the provider reads of the context `head`.
 
-    `own` gives the tokens of a node's block; `stays` must include the thread's calls up to that one.
+    It is the context of call `number` (from 1). `own` gives the tokens of a node's block; `stays` must include
+    the thread's calls up to that one.
     """
     for node in tree.path(head):
         if tree[node].block.kind != HEADER and is_read(tree, head, node, strips_thinking=strips_thinking):
-            yield weight(node, own(node), stays, number)
+            yield block_weight(node, own(node), stays, number)
 
 
-def weight(node: int, tokens: int, stays: Stays, number: int) -> Weight:
+def block_weight(node: int, tokens: int, stays: BlockLifetimes, number: int) -> BlockWeight:
     """Weight of one block with its `tokens`, up to the thread's call `number`."""
-    first = stays.first(node)
+    first = stays.first_call(node)
     since = 0 if first is None else first + 1
     stability, held, further = stays.stability(node)
-    return Weight(
+    return BlockWeight(
         node=node,
         tokens=tokens,
-        calls=stays.count(node, number),
+        calls=stays.count_calls(node, number),
         since=since,
         stability=stability,
         held=held,

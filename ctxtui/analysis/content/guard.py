@@ -33,7 +33,7 @@ _LONGEST_COMMAND: Final = 20_000
 """Characters of a command line that are searched."""
 _ORIGIN_CHARS: Final = 80
 _NO_SECRETS: Final = frozenset({"random text", "cookie", "signature in a url", "password hash"})
-"""Masks for safety's sake, right for copies that leave the machine, wrong too often for an alarm."""
+"""Masks that are right for copies that leave the machine, but wrong too often for an alarm."""
 _PLACEHOLDER: Final = re.compile(r"(?i)placeholder|changeme|redacted|dummy|xxxx|your[-_]|<[^>]*>|\*{3}|\.\.\.")
 """Parts of values that only say where a secret would be."""
 _TRIVIAL: Final = re.compile(
@@ -129,7 +129,7 @@ class Guard:
         return text
 
     def origin(self, content: BlockContent) -> str:
-        """What a call was about, on one line and masked: ``Bash cat .env``."""
+        """Describe a call on one line, masked: ``Bash cat .env``."""
         about = next(iter([*command_lines(content), *_paths(content)]), "")
         line = self._masker.mask_line(" ".join(about.split()))
         return f"{content.name} {line if len(line) <= _ORIGIN_CHARS else line[: _ORIGIN_CHARS - 1] + '…'}".strip()

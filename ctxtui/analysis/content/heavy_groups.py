@@ -21,7 +21,7 @@ _OF_CALLS: Final = frozenset({BODIES, CALLS})
 """Groups of calls; the others are of results."""
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
-_NEWEST: Final = 64
+_CHECKED_FIRST: Final = 64
 """Number of blocks at the end of a context that are checked first."""
 _COMMANDS: Final = ("command", "cmd", "script")
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
@@ -66,7 +66,7 @@ class HeavyGroups:
         self._reached = last
 
     @property
-    def learnt(self) -> int:
+    def learnt_count(self) -> int:
         """Number of blocks learnt."""
         return self._learnt
 
@@ -76,22 +76,24 @@ class HeavyGroups:
             here = self._tree[node]
             if here.category not in (_CALL, _RESULT) or node in self._of:
                 continue
-            key = self._named(here)
+            key = self._group_key(here)
             number = self._numbers.get(key)
             if number is None:
-                # Readers may see the number only after the group exists, so it is appended first thing.
+                # Append the group before any node refers to its number: other threads may be reading.
                 number = self._numbers[key] = len(self._keys)
                 self._keys.append(key)
             self._of[node] = number
             self._learnt += 1
 
-    def of(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
+    def groups_on(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
         """Groups on a `path`, the heaviest first; None while a block of it is not learnt.
 
         `tokens` gives the tokens of a block that the model reads.
         """
         # The newest are learnt last, so they are checked first.
-        if any(node not in self._of and self._tree[node].category in (_CALL, _RESULT) for node in path[-_NEWEST:]):
+        if any(
+            node not in self._of and self._tree[node].category in (_CALL, _RESULT) for node in path[-_CHECKED_FIRST:]
+        ):
             return None
         sums: dict[int, int] = {}
         counts: dict[int, int] = {}
@@ -112,15 +114,15 @@ class HeavyGroups:
         name, what = self._keys[number]
         return HeavyGroup(_CALL if what in _OF_CALLS else _RESULT, name, what, size, count, node)
 
-    def _named(self, node: Node) -> tuple[str, str]:
+    def _group_key(self, node: Node) -> tuple[str, str]:
         """Name and kind of a node's group."""
-        got = read(node.block)
+        content = read(node.block)
         if node.category == _CALL:
-            return (got.name, BODIES if _WRITING.search(got.name) else CALLS)
+            return (content.name, BODIES if _WRITING.search(content.name) else CALLS)
         names = self._names = self._names or Names(self._tree)
-        call = names.call(got.call_id or names.answered_call_id(node), node.id)
+        call = names.call(content.call_id or names.answered_call_id(node), node.id)
         if call is None:
-            return (got.name or "tool", RESULTS)
+            return (content.name or "tool", RESULTS)
         touched = next(iter(find_touches(call, self._cwd)), None)
         if touched is not None and touched.kind == "read":
             return (touched.path, FILE)
@@ -130,15 +132,15 @@ class HeavyGroups:
 
 def _program(call: BlockContent) -> str:
     """Program that a call runs; "" if it runs none."""
-    given = arguments_value(call) if call.arguments else {}
-    if not isinstance(given, dict):
+    arguments = arguments_value(call) if call.arguments else {}
+    if not isinstance(arguments, dict):
         return ""
     for key in _COMMANDS:
-        command = given.get(key)
+        command = arguments.get(key)
         if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
             command = command[2] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)
         if isinstance(command, str) and command.strip():
             start = _BEFORE.match(command)
-            found = _PROGRAM.match(command, start.end() if start is not None else 0)
-            return found[1] if found is not None else ""
+            program = _PROGRAM.match(command, start.end() if start is not None else 0)
+            return program[1] if program is not None else ""
     return ""

@@ -33,12 +33,12 @@ class Loop(NamedTuple):
 
     @property
     def repeats(self) -> int:
-        """How often the whole cycle was run."""
+        """Number of runs of the whole cycle."""
         return len(self.exchanges) // self.period
 
     @property
     def middle(self) -> tuple[Exchange, ...]:
-        """All but the first and the last cycle: what the model can do without."""
+        """All but the first and the last cycle, which the model can do without."""
         whole = self.repeats * self.period
         return self.exchanges[self.period : whole - self.period]
 
@@ -49,7 +49,7 @@ def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
 
 
 def longest_loop(context: Context) -> int:
-    """How often the same calls got the same answers in a row, at most; 0 without calls, 1 if none was repeated."""
+    """Longest run of the same calls with the same answers; 0 without calls, 1 without repetitions."""
     runs = list(_runs(context))
     return max((loop.repeats for run in runs for loop in _loops(run, 2)), default=1 if any(runs) else 0)
 
@@ -95,7 +95,10 @@ def _loops(run: Sequence[Exchange], min_repeats: int) -> Iterator[Loop]:
 
 
 def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
-    """The cycle of `period` calls that begins at `start`, with its repetitions; an unanswered call repeats nothing."""
+    """The cycle of `period` calls that begins at `start`, with its repetitions.
+
+    An unanswered call repeats nothing.
+    """
     end = start + period
     while end < len(run) and run[end].answer and run[end].said == run[end - period].said:
         end += 1

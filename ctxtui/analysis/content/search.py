@@ -16,7 +16,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import Turns, turns_of
 
 VERSION: Final = 1
-"""To be increased when `words_of` changes: the index is then rebuilt."""
+"""To be increased when `searchable_text` changes: the index is then rebuilt."""
 
 Find = Callable[[str], Iterable[tuple[int, int]]]
 """Gives the hits in a text, from left to right: (first character, character after the last)."""
@@ -27,34 +27,35 @@ _AROUND: Final = 60
 """Characters of a snippet before and after the first hit."""
 
 
-def words_of(block: Block) -> str:
+def searchable_text(block: Block) -> str:
     """Searchable text of `block`: its text, or a call's name and input. No images or ciphers; "" for a header."""
     if block.kind == HEADER:
         return ""
-    return words_of_reading(read(block), block.kind)
+    return text_of_content(read(block), block.kind)
 
 
-def words_of_reading(got: BlockContent, kind: str) -> str:
-    """Like `words_of`, for a block of `kind` that is already parsed."""
+def text_of_content(content: BlockContent, kind: str) -> str:
+    """Like `searchable_text`, for a block of `kind` that is already parsed."""
     if kind == HEADER:
         return ""
-    if not got.arguments:
-        return got.text
-    return "\n".join([got.name, *_arguments(arguments_value(got))])
+    if not content.arguments:
+        return content.text
+    return "\n".join([content.name, *_arguments(arguments_value(content))])
 
 
-def _arguments(given: Json) -> Iterator[str]:
-    if not isinstance(given, Mapping):
-        yield given if isinstance(given, str) else dump_text(given)
+def _arguments(arguments: Json) -> Iterator[str]:
+    if not isinstance(arguments, Mapping):
+        yield arguments if isinstance(arguments, str) else dump_text(arguments)
         return
-    for key, item in given.items():
+    for key, item in arguments.items():
         yield f"{key}  {item if isinstance(item, str) else dump_text(item)}"
 
 
 class FirstPlace(Struct, frozen=True):
-    """First position of a block: call `call` (from 1) of `thread` is the first to have it in its context or answer.
+    """First position of a block: the first call that has it in its context or answer.
 
-    None if no call has it yet; `turn` counts the user's turns, `category` is its name.
+    `call` counts from 1 in `thread`. None if no call has it yet; `turn` counts the user's turns, `category` is
+    its name.
     """
 
     node: int
@@ -64,19 +65,19 @@ class FirstPlace(Struct, frozen=True):
     category: str
 
 
-def places(session: Session) -> dict[str, FirstPlace]:
+def first_places(session: Session) -> dict[str, FirstPlace]:
     """First position of every block by digest, in order of the calls."""
-    found: dict[str, FirstPlace] = {}
+    by_digest: dict[str, FirstPlace] = {}
     seen = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}
     for thread, ids in list(session.order.items()):
         for number, id_ in enumerate(ids, 1):
             call = session.calls[id_]
             for head in (call.sent_head, call.raw_head, call.response_head):
-                _place(session, head, turns[thread], thread, number, seen, found)
+                _place(session, head, turns[thread], thread, number, seen, by_digest)
     for thread, known in list(session.threads.items()):
-        _place(session, known.tip, turns.get(thread) or Turns(session.tree), thread, None, seen, found)
-    return found
+        _place(session, known.tip, turns.get(thread) or Turns(session.tree), thread, None, seen, by_digest)
+    return by_digest
 
 
 def _place(
@@ -115,15 +116,15 @@ class BlockHits(Struct, frozen=True):
 
 
 def search(
-    session: Session, find: Find, may_hold: MayHold, wanted: Callable[[FirstPlace], bool]
+    session: Session, find: Find, may_hold: MayHold, is_wanted: Callable[[FirstPlace], bool]
 ) -> Iterator[BlockHits]:
-    """Yield the blocks of `session` with hits whose position is `wanted`, in order of their first calls."""
+    """Yield the blocks of `session` with hits whose position is `is_wanted`, in order of their first calls."""
     blocks = session.tree.blocks
-    for digest, place in places(session).items():
+    for digest, place in first_places(session).items():
         block = blocks[digest]
-        if not wanted(place) or not may_hold(block.body):
+        if not is_wanted(place) or not may_hold(block.body):
             continue
-        text = words_of(block)
+        text = searchable_text(block)
         spans = list(find(text))
         if spans:
             yield BlockHits(block, place, len(spans), *snippet(text, *spans[0]))

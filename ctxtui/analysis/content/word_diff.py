@@ -14,7 +14,7 @@ from ctxtui.core.sequence_diff import align
 SAME, REMOVED, ADDED = "same", "removed", "added"
 
 _WORDS: Final = re.compile(r"\s+|\w+|[^\w\s]")
-_SPLIT: Final = 200_000
+_MAX_WORD_DIFF: Final = 200_000
 """Maximum characters of a stretch without a common line that is compared by words."""
 
 
@@ -32,17 +32,17 @@ def word_diff(before: str, after: str) -> list[DiffSpan]:
     """
     if before == after:
         return [DiffSpan(SAME, before)] if before else []
-    found: list[DiffSpan] = []
+    pieces: list[DiffSpan] = []
     for one, other in _stretches(before.splitlines(keepends=True), after.splitlines(keepends=True)):
         old, new = "".join(one), "".join(other)
         if old == new:
-            found.append(DiffSpan(SAME, old))
-        elif not old or not new or max(len(old), len(new)) > _SPLIT:
-            found += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
+            pieces.append(DiffSpan(SAME, old))
+        elif not old or not new or max(len(old), len(new)) > _MAX_WORD_DIFF:
+            pieces += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
         else:
             for some, others in _stretches(_WORDS.findall(old), _WORDS.findall(new)):
-                found += _pieces("".join(some), "".join(others))
-    return _joined(found)
+                pieces += _pieces("".join(some), "".join(others))
+    return _merge_pieces(pieces)
 
 
 def _pieces(old: str, new: str) -> list[DiffSpan]:
@@ -61,7 +61,7 @@ class _Change(NamedTuple):
         return max(len(self.gone), len(self.come))
 
 
-def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
+def _merge_pieces(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
     """Merge neighbours of one kind; drop empty pieces.
 
     Common text that is short compared with the changes around it becomes part of them: a few common words do not
@@ -78,7 +78,7 @@ def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
             stack.append(_Change(gone, come, ""))
         else:
             stack[-1] = _Change(last.gone + gone, last.come + come, "")
-        while len(stack) > 1 and _within(stack[-2], stack[-1]):
+        while len(stack) > 1 and _is_part_of_changes(stack[-2], stack[-1]):
             after = stack.pop()
             one = stack[-1]
             stack[-1] = _Change(one.gone + one.same + after.gone, one.come + one.same + after.come, after.same)
@@ -86,9 +86,9 @@ def _joined(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
     return [piece for piece in every if piece.text]
 
 
-def _within(one: _Change, after: _Change) -> bool:
+def _is_part_of_changes(before: _Change, after: _Change) -> bool:
     """Whether the common text between two changes should be part of them."""
-    return "\n" not in one.same and 0 < len(one.same) <= min(one.size, after.size)
+    return "\n" not in before.same and 0 < len(before.same) <= min(before.size, after.size)
 
 
 Stretch = tuple[Sequence[str], Sequence[str]]

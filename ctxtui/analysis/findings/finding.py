@@ -11,9 +11,9 @@ from msgspec.structs import asdict
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
 from ctxtui.analysis.content.guard import Guard
-from ctxtui.analysis.lab.on_record import NOT_TRIED, UnderMarkers
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns
 from ctxtui.analysis.money.block_costs import ThreadCosts
-from ctxtui.analysis.money.edited_calls import freed_by
+from ctxtui.analysis.money.edited_calls import freed_tokens
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
@@ -25,8 +25,10 @@ from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
 class Place(NamedTuple):
-    """Where something was found: `what` it is, the `call` that first sent it and its `block` in the context (both from
-    1), and what it came from (`origin`: a tool and its argument, or who wrote it)."""
+    """Position of a finding: its subject (`what`), the `call` that first sent it, and its `block`.
+
+    Both count from 1. `origin` is a tool with its argument, or the author.
+    """
 
     what: str
     call: int
@@ -80,36 +82,36 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     costs: ThreadCosts
     missed: Sequence[CacheMiss] = ()
     rates: RatesOf
-    markers: UnderMarkers = NOT_TRIED
+    markers: MarkerRuns = NO_MARKER_RUNS
     policies: Mapping[str, Policy] = field(default_factory=dict)
     priced: bool = True
     minimum: Callable[[str], int]
     guard: Guard
 
-    def proposed(self, policy: str, settings: Settings | None = None) -> list[Edit]:
-        """Edits that a policy proposes here without losing text that is quoted later; empty without such a policy.
+    def propose(self, policy: str, settings: Settings | None = None) -> list[Edit]:
+        """Edits that a policy proposes here without losing text that is quoted later.
 
-        Raises `NothingToStage`.
+        Empty without such a policy. Raises `NothingToStage`.
         """
-        found = self.policies.get(policy)
-        if found is None:
+        found_policy = self.policies.get(policy)
+        if found_policy is None:
             return []
         try:
-            return self.unquoted(run_all((Step(found, settings or {}),), self.situation))
+            return self.keep_unquoted(run_all((Step(found_policy, settings or {}),), self.situation))
         except CtxtuiError as error:
             # A third-party policy of that name may fail.
             raise NothingToStage(error.message) from error
 
-    def unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
+    def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
-        kept = without_quoted(self.situation, edits)
-        if edits and not kept:
+        unquoted = without_quoted(self.situation, edits)
+        if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")
-        return kept
+        return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
         """USD saved in the calls by the markers of `cache`, from the lab; None if unknown."""
-        under = self.markers.of(cache, self.calls)
+        under = self.markers.edited_calls(cache, self.calls)
         return -under.usd if under is not None and under.usd is not None and not under.partial else None
 
     def input_usd(self, call: Call) -> float:
@@ -121,18 +123,21 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def first_call(self, position: int) -> int:
         """The number (from 1) of the call that first sent the block at `position`."""
-        first = self.costs.stays.first(self.situation.context.nodes[position])
+        first = self.costs.stays.first_call(self.situation.context.nodes[position])
         return (len(self.calls) if first is None else first) + 1
 
     def position(self, node: int) -> int | None:
-        """Current position of the block that first was `node`; None if it is not in the context unchanged."""
-        there = self.costs.stays.standing(node, len(self.calls) - 1)
+        """Current position of the block that first was `node`.
+
+        None if it is not in the context unchanged.
+        """
+        there = self.costs.stays.node_at_call(node, len(self.calls) - 1)
         nodes = self.situation.context.nodes
         depth = self.situation.context.tree[there].depth - 1 if there is not None else -1
         return depth if 0 <= depth < len(nodes) and nodes[depth] == there else None
 
 
-class Silent(NamedTuple):
+class NoFinding(NamedTuple):
     """A `kind` that proposes nothing, with the reason; "" if it was not found."""
 
     kind: str
@@ -155,47 +160,47 @@ class FindingKind(Protocol):
         """Yield the findings of the kind. Raises `NothingToStage`."""
 
 
-class Weight(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every call, number of `calls` that held any of them, and number of blocks."""
+class EditEffect(Struct, frozen=True):
+    """Effect of edits: `tokens` freed in every call, calls that held any of them, number of blocks."""
 
     tokens: int
     calls: int
     count: int
 
 
-def weighed(given: FindingInputs, edits: Sequence[Edit], least: int = 1) -> Weight | None:
+def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int = 1) -> EditEffect | None:
     """Effect of `edits`; None without edits.
 
-    Raises `NothingToStage` if they cannot be applied, or free fewer than `least` tokens.
+    Raises `NothingToStage` if they cannot be applied, or free fewer than `min_tokens` tokens.
     """
     if not edits:
         return None
-    here, stays = given.situation, given.costs.stays
+    here, stays = inputs.situation, inputs.costs.stays
     after = here.under(edits).applied
     if after.refused:
         raise NothingToStage(f"the provider would refuse it: {after.refused}")
-    freed = freed_by(here, after)
+    freed = freed_tokens(here, after)
     tokens = sum(freed.values())
-    if tokens < least:
+    if tokens < min_tokens:
         raise NothingToStage("too small to matter" if tokens > 0 else "it frees nothing")
     smaller = [here.context.nodes[at] for at, less in freed.items() if less > 0]
-    return Weight(tokens, max(stays.count(node, len(given.calls)) for node in smaller), len(smaller))
+    return EditEffect(tokens, max(stays.count_calls(node, len(inputs.calls)) for node in smaller), len(smaller))
 
 
-def cured_by_markers(given: FindingInputs, cache: str, **more: Any) -> Iterator[Finding]:
-    """Yield the finding cured by the markers of `cache`, with their saving from the lab; none if it is unknown.
+def finding_from_markers(inputs: FindingInputs, cache: str, **more: Any) -> Iterator[Finding]:
+    """Yield the finding cured by the markers of `cache`, with their saving from the lab.
 
-    `more` are its other members. Raises `NothingToStage` if they save nothing.
+    Nothing if it is unknown. `more` are its other members. Raises `NothingToStage` if they save nothing.
     """
-    under, saved = given.markers.of(cache, given.calls), given.saved_by_markers(cache)
+    under, saved = inputs.markers.edited_calls(cache, inputs.calls), inputs.saved_by_markers(cache)
     if under is not None and saved is not None:
         if saved <= 0:
             raise NothingToStage("it would cost more than it saves")
         yield Finding(cache=cache, so_far=saved, calls=under.calls, ahead=saved / under.calls, **more)
 
 
-def cured_by(
-    edits: Sequence[Edit], about: Weight, *, kind: str, says: str, cure: str, policy: str = "", **more: Any
+def finding_from_edits(
+    edits: Sequence[Edit], effect: EditEffect, *, kind: str, says: str, cure: str, policy: str = "", **more: Any
 ) -> Finding:
-    """Finding that `edits` cure, with their effect `about`; `more` are other members."""
-    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(about), **more})
+    """Finding that `edits` cure, with their `effect`; `more` are other members."""
+    return Finding(kind=kind, says=says, cure=cure, edits=tuple(edits), policy=policy, **{**asdict(effect), **more})

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.findings.finding import Finding, Silent
+from ctxtui.analysis.findings.finding import Finding, NoFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.block import HEADER
 from ctxtui.core.edit import Edit
@@ -17,7 +17,7 @@ from ctxtui.curation.policies.situation import PolicyContext
 from ctxtui.curation.price.advice import best_moment, savings_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
-LEAST: Final = 0.01
+MIN_SAVING_SHARE: Final = 0.01
 """Minimum saving of a finding, as a share of the best one's."""
 
 
@@ -44,14 +44,14 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
     along: int = 0
 
     @property
-    def stages(self) -> tuple[Edit, ...]:
+    def staged_edits(self) -> tuple[Edit, ...]:
         """Edits that are staged to cure it."""
         return self.finding.edits or self.marks
 
     @property
     def why_not(self) -> str:
         """Reason why nothing can be staged ("": something can)."""
-        if self.stages:
+        if self.staged_edits:
             return ""
         takes_none = "the next request has no place for breakpoints: its provider takes none"
         return self.finding.by_hand or (takes_none if self.finding.cache else "no edit of the context cures it")
@@ -83,7 +83,10 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context `here`; `after` is the context under them."""
+    """Count the blocks that `edits` change in the context `here`.
+
+    `after` is the context under them.
+    """
     context = here.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     there = [at for target in every if (at := context.find(target)) is not None]
@@ -97,27 +100,35 @@ def staged_blocks(here: PolicyContext, after: Applied, edits: Iterable[Edit]) ->
     return StagedBlocks(len(blocks), longer, after.repair_count - here.applied.repair_count)
 
 
-def ranked(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[Silent]]:
-    """Sort findings: warnings, then by risk, then saving (tokens if no price is known); also returns those that save
-    too little."""
-    least = LEAST * max((one.saves or 0.0 for one in every), default=0.0)
-    kept, silent = [], []
-    for one in every:
-        saves = one.saves
-        if one.finding.warning:
-            kept.append(one)
-        elif saves is None and one.freed <= 0:
-            why = "it frees nothing" if one.finding.edits else "what its cure saves is not known"
-            silent.append(Silent(one.finding.kind, why))
+def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
+    """Sort findings: warnings, then by risk, then saving (tokens if no price is known).
+
+    Also returns those that save too little.
+    """
+    least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
+    ranked, silent = [], []
+    for finding in every:
+        saves = finding.saves
+        if finding.finding.warning:
+            ranked.append(finding)
+        elif saves is None and finding.freed <= 0:
+            why = "it frees nothing" if finding.finding.edits else "what its cure saves is not known"
+            silent.append(NoFinding(finding.finding.kind, why))
         elif saves is not None and saves <= 0:
-            silent.append(Silent(one.finding.kind, "it would cost more than it saves"))
+            silent.append(NoFinding(finding.finding.kind, "it would cost more than it saves"))
         elif saves is not None and saves < least:
-            silent.append(Silent(one.finding.kind, "too small to matter"))
+            silent.append(NoFinding(finding.finding.kind, "too small to matter"))
         else:
-            kept.append(one)
+            ranked.append(finding)
     return sorted(
-        kept,
-        key=lambda one: (not one.finding.warning, one.risk or 0, -(one.saves or 0.0), -one.freed, one.finding.kind),
+        ranked,
+        key=lambda finding: (
+            not finding.finding.warning,
+            finding.risk or 0,
+            -(finding.saves or 0.0),
+            -finding.freed,
+            finding.finding.kind,
+        ),
     ), silent
 
 

@@ -21,7 +21,7 @@ from ctxtui.analysis.findings import (
     stale_images,
     unused_tools,
 )
-from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NothingToStage, Silent
+from ctxtui.analysis.findings.finding import Finding, FindingInputs, FindingKind, NoFinding, NothingToStage
 
 KINDS: Final[tuple[FindingKind, ...]] = (
     *risks.KINDS,
@@ -42,16 +42,16 @@ KINDS: Final[tuple[FindingKind, ...]] = (
 """Every kind, in the order of the search."""
 
 
-def findings(given: FindingInputs) -> Iterator[Finding | Silent]:
+def find_all(inputs: FindingInputs) -> Iterator[Finding | NoFinding]:
     """Yield all findings, and for each kind without one the reason."""
     for kind in KINDS:
-        found = False
+        any_found = False
         try:
-            for one in kind.find(given):
-                found = True
-                yield one
+            for finding in kind.find(inputs):
+                any_found = True
+                yield finding
         except NothingToStage as why:
-            yield Silent(kind.KIND, str(why))
+            yield NoFinding(kind.KIND, str(why))
         else:
-            if not found:
-                yield Silent(kind.KIND)
+            if not any_found:
+                yield NoFinding(kind.KIND)

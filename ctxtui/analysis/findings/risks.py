@@ -46,7 +46,7 @@ class RiskKind:
             says=self._says.replace("{things}", self._things if len(blocks) == 1 else f"{self._things}s"),
             cure=self._cure,
             tokens=sum(here.size(p) for p in blocks),
-            calls=max(given.costs.stays.count(here.context.nodes[p], len(given.calls)) for p in blocks),
+            calls=max(given.costs.stays.count_calls(here.context.nodes[p], len(given.calls)) for p in blocks),
             count=len(blocks),
             names=tuple(what),
             edits=edits,
@@ -126,7 +126,10 @@ def _redactions(here: PolicyContext, guard: Guard, kind: str, positions: Sequenc
 
 
 def _redacted(block: Block, guard: Guard, kind: str) -> dict[str, object] | None:
-    """The payload that takes the risk out of `block`; None where it has no words that can be changed."""
+    """The payload that takes the risk out of `block`.
+
+    None where it has no words that can be changed.
+    """
     masked = guard.masked(block)
     if kind == SECRET:
         if is_call(block.kind):

@@ -35,9 +35,14 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
         return self.what if isinstance(self.what, Advice) else None
 
     @property
+    def is_warning(self) -> bool:
+        """Whether it is a risk, told whatever its cure costs."""
+        return self.finding is not None and self.finding.finding.warning
+
+    @property
     def edits(self) -> tuple[Edit, ...]:
         """Edits to stage; empty if the cure is outside the context."""
-        return self.what.stages if isinstance(self.what, PricedFinding) else self.what.edits
+        return self.what.staged_edits if isinstance(self.what, PricedFinding) else self.what.edits
 
     @property
     def freed(self) -> int:
@@ -63,35 +68,37 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
         return self.what.saves if self.what.saves is not None else float(self.freed)
 
 
-def suggestions(
+def list_suggestions(
     context: Context, findings: Iterable[PricedFinding], advice: Iterable[Advice], staged: int = 0
 ) -> list[Suggestion]:
-    """List suggestions, the safe ones first, then by saving.
+    """List suggestions: warnings, the safe ones, the others, each by saving.
 
     Left out are single policies that a finding already proposes, and advice that frees nothing beyond the
     `staged` tokens.
     """
-    found = [*findings]
-    known = {(one.finding.policy,) for one in found}
-    more = (one for one in advice if one.names not in known and one.tag.freed > staged)
+    priced = [*findings]
+    policies = {(advice_.finding.policy,) for advice_ in priced}
+    more = (advice_ for advice_ in advice if advice_.names not in policies and advice_.tag.freed > staged)
     every = [
-        *(Suggestion(what=one, is_safe=not one.loses_text) for one in found),
+        *(Suggestion(what=advice_, is_safe=not advice_.loses_text) for advice_ in priced),
         *(
             Suggestion(
-                what=one, is_safe=one.risk <= Risk.OUTSIDE or drops_only_tools(context, one.edits), staged=staged
+                what=advice_,
+                is_safe=advice_.risk <= Risk.OUTSIDE or drops_only_tools(context, advice_.edits),
+                staged=staged,
             )
-            for one in more
+            for advice_ in more
         ),
     ]
-    return sorted(every, key=lambda one: (not one.is_safe, -one.worth))
+    return sorted(every, key=lambda one: (not one.is_warning, not one.is_safe, 0.0 if one.is_warning else -one.worth))
 
 
-def separate(every: Iterable[Sequence[Edit]]) -> list[Edit]:
+def combine_edits(every: Iterable[Sequence[Edit]]) -> list[Edit]:
     """Combine the edits of `every`; for each block only the first ones that change it."""
     chosen: list[Edit] = []
-    taken: set[Target] = set()
+    targets: set[Target] = set()
     for edits in every:
-        free = [edit for edit in edits if taken.isdisjoint(edit.targets)]
+        free = [edit for edit in edits if targets.isdisjoint(edit.targets)]
         chosen += free
-        taken.update(target for edit in free for target in edit.targets)
+        targets.update(target for edit in free for target in edit.targets)
     return chosen

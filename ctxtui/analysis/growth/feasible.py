@@ -9,7 +9,14 @@ from msgspec import Struct
 
 from ctxtui.analysis.growth.growth import Growth
 from ctxtui.analysis.growth.phases import Phase
-from ctxtui.analysis.growth.projection import Limit, Outlook, Preflight, grows_to, limit, typical_of
+from ctxtui.analysis.growth.projection import (
+    Limit,
+    Outlook,
+    Preflight,
+    project_context,
+    reach_limit,
+    typical_growth_per,
+)
 from ctxtui.analysis.growth.units_ahead import Range, Typical
 
 PHASE: Final = "phase"
@@ -21,10 +28,11 @@ UNKNOWN: Final = "not known"
 """Answers, by which end of the range (high, middle, low) is below the limit."""
 
 
-class Feasible(Struct, frozen=True):
-    """Whether `ahead` more of `unit` fit: the context `after` them (None: unknown), and when each limit is reached.
+class Feasibility(Struct, frozen=True):
+    """Whether `ahead` more of `unit` fit, and when each limit is reached.
 
-    The limits are the usable share of the window and the window itself (None: unknown).
+    `after` is the context after them (None: unknown). The limits are the usable share of the window and the
+    window itself (None: unknown).
     """
 
     unit: str
@@ -36,11 +44,11 @@ class Feasible(Struct, frozen=True):
     @property
     def answer(self) -> str:
         """Answer for the usable share, else for the window."""
-        known = self.usable or self.window
-        return verdict(self.after, known.tokens) if known is not None else UNKNOWN
+        limit = self.usable or self.window
+        return judge_fit(self.after, limit.tokens) if limit is not None else UNKNOWN
 
 
-def verdict(after: Range | None, tokens: int) -> str:
+def judge_fit(after: Range | None, tokens: int) -> str:
     """Whether a context of size `after` stays below `tokens`."""
     if after is None or not tokens:
         return UNKNOWN
@@ -51,24 +59,24 @@ def verdict(after: Range | None, tokens: int) -> str:
     return UNLIKELY if after.low <= tokens else NEVER
 
 
-def feasible(seen: Outlook, some: Sequence[Phase], usable: int, window: int) -> Feasible:
-    """Whether the units ahead in `seen` fit below `usable` tokens and the `window` (0: unknown).
+def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, window: int) -> Feasibility:
+    """Whether the units ahead in `outlook` fit below `usable` tokens and the `window` (0: unknown).
 
     If a user named phases, phases are counted, by the growth of those so far.
     """
-    steps = [phase.growth for phase in some[1:] if phase.growth > 0]
-    named = sum(phase.own for phase in some) >= 2 and bool(steps)
-    after, unit = seen.after, seen.unit
-    if named:
+    steps = [phase.growth for phase in phases[1:] if phase.growth > 0]
+    by_phases = sum(phase.own for phase in phases) >= 2 and bool(steps)
+    after, unit = outlook.after, outlook.unit
+    if by_phases:
         # Typical growth of other sessions does not apply to named phases; typical forecast errors do.
-        typical = Typical(0.0, typical_of(seen.unit).errors)
-        after, unit = grows_to(seen.context, steps, seen.ahead, seen.unit, typical), PHASE
-    pace = None if after is None else after.mapped(lambda size: (size - seen.context) / seen.ahead)
+        typical = Typical(0.0, typical_growth_per(outlook.unit).errors)
+        after, unit = project_context(outlook.context, steps, outlook.ahead, outlook.unit, typical), PHASE
+    pace = None if after is None else after.map(lambda size: (size - outlook.context) / outlook.ahead)
 
-    def met(tokens: int) -> Limit | None:
-        return limit(tokens, "setting", seen.context, pace) if tokens else None
+    def reached(tokens: int) -> Limit | None:
+        return reach_limit(tokens, "setting", outlook.context, pace) if tokens else None
 
-    return Feasible(unit, seen.ahead, after, met(usable), met(window))
+    return Feasibility(unit, outlook.ahead, after, reached(usable), reached(window))
 
 
 class GrowthReport(Struct, frozen=True):
@@ -76,4 +84,4 @@ class GrowthReport(Struct, frozen=True):
 
     growth: Growth
     ahead: Preflight | None = None
-    feasible: Feasible | None = None
+    feasible: Feasibility | None = None

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from ctxtui.analysis.money.spending import SpendingRow, summed
+from ctxtui.analysis.money.spending import SpendingRow, sum_rows
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
@@ -18,7 +18,7 @@ from ctxtui.core.turns import turns_of
 TURN, EPOCH, CALL = "turn", "epoch", "call"
 """Rules that need no expression: a phase for each turn, each epoch, each call."""
 
-NAMED: Final = "phase:"
+NOTE_PREFIX: Final = "phase:"
 """Prefix of a note on a call that names the phase beginning with it."""
 
 _SPOKEN: Final = frozenset({INDEX["user"], INDEX["assistant"], INDEX["summary"]})
@@ -73,7 +73,7 @@ class Phase(Struct, frozen=True):
         return self.end - self.before
 
 
-def starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
+def find_starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
     """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or the hits of `search`.
 
     `search` reads the new text of a person, the model or a summary in each call's context. A hit with the current
@@ -85,19 +85,19 @@ def starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None =
         turns = turns_of(tree, calls)
         values = [turns.of_call(n) if rule == TURN else call.epoch.number for n, call in enumerate(calls)]
         return [Start(n, f"{rule} {value}") for n, value in enumerate(values, 1) if n == 1 or value != values[n - 2]]
-    found: list[Start] = []
+    starts: list[Start] = []
     if search is None:
-        return found
-    for number, words in _entered(tree, calls):
+        return starts
+    for number, words in _new_texts(tree, calls):
         name = search(words)
-        if name and (not found or found[-1].name != name):
-            if found and found[-1].call == number:
-                found.pop()
-            found.append(Start(number, name))
-    return found
+        if name and (not starts or starts[-1].name != name):
+            if starts and starts[-1].call == number:
+                starts.pop()
+            starts.append(Start(number, name))
+    return starts
 
 
-def _entered(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
+def _new_texts(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
     """Yield (number of the call, text) of new text, in the order in which it was added."""
     head, seen = ROOT, set[str]()
     for number, call in enumerate(calls, 1):
@@ -109,19 +109,19 @@ def _entered(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
         head = call.sent_head
 
 
-def named(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
+def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
     """Starts of phases from a user's notes; `notes` are texts by call id."""
-    found = []
+    starts = []
     for number, call in enumerate(calls, 1):
         text = notes.get(call.id, "").strip()
-        if text.lower().startswith(NAMED):
-            found.append(Start(number, text[len(NAMED) :].strip() or f"from call {number}", True))
-    return found
+        if text.lower().startswith(NOTE_PREFIX):
+            starts.append(Start(number, text[len(NOTE_PREFIX) :].strip() or f"from call {number}", True))
+    return starts
 
 
-def merged(one: Iterable[Start], own: Iterable[Start]) -> list[Start]:
+def merge_starts(by_rule: Iterable[Start], own: Iterable[Start]) -> list[Start]:
     """Merge both lists in order; if both have a start at one call, the user's own is used."""
-    by_call = {start.call: start for start in (*one, *own)}
+    by_call = {start.call: start for start in (*by_rule, *own)}
     return [by_call[call] for call in sorted(by_call)]
 
 
@@ -129,7 +129,7 @@ Cost = Callable[[Call], tuple[SpendingRow, bool]]
 """Gives the cost of a call, and whether its price is already computed."""
 
 
-def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
+def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
     """Build the phases of a thread's `calls`; `tokens` gives a call's context.
 
     Calls before the first start form a phase without a name.
@@ -138,14 +138,14 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
         return []
     every = list(begun) if begun and begun[0].call == 1 else [Start(1, ""), *begun]
     sizes = [tokens(call) for call in calls]
-    found = []
+    phases = []
     for at, start in enumerate(every):
         last = every[at + 1].call - 1 if at + 1 < len(every) else len(calls)
         mine, there = calls[start.call - 1 : last], sizes[start.call - 1 : last]
         costs = [cost(call) for call in mine]
-        spent = summed(row for row, _ in costs)
+        spent = sum_rows(row for row, _ in costs)
         least = spent.usd if spent.usd is not None or spent.at_least else 0.0
-        found.append(
+        phases.append(
             Phase(
                 start.name,
                 start.call,
@@ -162,10 +162,10 @@ def phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: C
                 priced=all(priced for _, priced in costs),
             )
         )
-    return found
+    return phases
 
 
-def typical(some: Sequence[Phase]) -> tuple[int, int]:
+def typical_growth(some: Sequence[Phase]) -> tuple[int, int]:
     """Median growth of a phase, and median growth per call, in tokens.
 
     The first and last are left out if others remain (one begins the prompt, the other may not be over).

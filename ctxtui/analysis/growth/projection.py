@@ -30,7 +30,7 @@ OVERHEAD: Final = 20_000
 MARGIN: Final = 13_000
 """Claude Code compacts automatically this far below its window, minus the room for an answer: assumed, as read from
 the client by others in 2026; a session's own compactions take precedence."""
-LEAST: Final = 0.1
+MIN_SHARE_KEPT: Final = 0.1
 """Minimum share of the current context that a shrinking one is assumed to keep."""
 CODEX_SHARE: Final = 0.9
 """Codex compacts automatically at this share of its window: assumed, from its source."""
@@ -54,9 +54,10 @@ class TurnGrowth(NamedTuple):
 
 
 class Limit(Struct, frozen=True):
-    """A size that the context will reach: `tokens`, and how it is known (``observed``, ``assumed``, ``setting``).
+    """A size that the context will reach: `tokens`, and how it is known.
 
-    `turns` is the number of turns until then (high growth first; None: not at this pace).
+    `how` is ``observed``, ``assumed`` or ``setting``. `turns` is the number of turns until then (high growth
+    first; None: not at this pace).
     """
 
     tokens: int
@@ -87,26 +88,28 @@ class Outlook(Struct, frozen=True, kw_only=True):
     @property
     def pace(self) -> Range | None:
         """Growth per unit over all units ahead: differences of single ones even out."""
-        return None if self.after is None else self.after.mapped(lambda size: (size - self.context) / self.ahead)
+        return None if self.after is None else self.after.map(lambda size: (size - self.context) / self.ahead)
 
 
 Usd = Callable[[Usage], float | None]
 """Gives the cost of a usage at the terms of today's model; None if the price is unknown."""
 
 
-def unit_of(tree: Tree, calls: Sequence[Call]) -> str:
+def thread_unit(tree: Tree, calls: Sequence[Call]) -> str:
     """Unit of a thread: rounds if a person opened it at most once, else turns."""
     return ROUND if turns_of(tree, calls).count_with_calls <= 1 else TURN
 
 
-def grown_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
+def measure_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
     """Turns or rounds of `thread`, in order; everything in `book` must be counted."""
     calls = book.session.thread_calls(thread)
-    return grown(book.session.tree, calls, lambda call: figures(book, call).context_tokens, usd)
+    return group_turns(book.session.tree, calls, lambda call: figures(book, call).context_tokens, usd)
 
 
-def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: Usd | None = None) -> list[TurnGrowth]:
-    """Like `grown_turns`, for `calls` of a thread whose contexts have the `size` (tokens)."""
+def group_turns(
+    tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: Usd | None = None
+) -> list[TurnGrowth]:
+    """Like `measure_turns`, for `calls` of a thread whose contexts have the `size` (tokens)."""
     turns = turns_of(tree, calls)
     alone = turns.count_with_calls <= 1
     groups: list[list[Call]] = []
@@ -116,7 +119,7 @@ def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: U
         else:
             groups.append([call])
     sizes = [size(group[-1]) for group in groups]
-    growth = [None, *(None if broken(a, b) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
+    growth = [None, *(None if was_shortened(a, b) else size - was for (a, b), (was, size) in _steps(groups, sizes))]
     return [
         TurnGrowth(
             n,
@@ -131,14 +134,14 @@ def grown(tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: U
 
 
 def _paid(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
-    given = answered = 0.0
+    input_usd = answer_usd = 0.0
     for call in group:
         whole = None if call.usage is None else usd(replace(call.usage, output=call.output))
         read = None if call.usage is None else usd(replace(call.usage, output=0))
         if whole is None or read is None:
             return None
-        given, answered = given + read, answered + whole - read
-    return given, answered
+        input_usd, answer_usd = input_usd + read, answer_usd + whole - read
+    return input_usd, answer_usd
 
 
 def _steps(
@@ -147,7 +150,7 @@ def _steps(
     return list(zip(pairwise(groups), pairwise(sizes), strict=True))
 
 
-def broken(before: Sequence[Call], group: Sequence[Call]) -> bool:
+def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
     """Whether the context was made smaller between the end of one group and that of the next."""
     return any(
         call.epoch.number != was.epoch.number and call.epoch.start in _BREAKS
@@ -155,17 +158,19 @@ def broken(before: Sequence[Call], group: Sequence[Call]) -> bool:
     )
 
 
-def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
-    """Size in tokens at which the client compacts automatically, and how it is known; None if unknown.
+def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
+    """Size in tokens at which the client compacts automatically, and how it is known.
 
-    `window` is the one in force for the thread's last call.
+    None if unknown. `window` is the one in force for the thread's last call.
     """
     if window.origin == COMPACTION:
         return window.limit, "observed"
-    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if broken((a,), (b,))]
-    seen = [a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not is_manual_compaction(b)]
-    if seen:
-        return max(seen), "observed"
+    folded = [(a, b) for a, b in pairwise(book.session.thread_calls(thread)) if was_shortened((a,), (b,))]
+    sizes = [
+        a.usage.input for a, b in folded if a.usage and b.epoch.start == _BREAKS[0] and not is_manual_compaction(b)
+    ]
+    if sizes:
+        return max(sizes), "observed"
     match book.session.about.source:
         case "claude code" if window.window:
             return window.window - OVERHEAD - MARGIN, "assumed"
@@ -174,7 +179,7 @@ def compacts_at(book: Book, thread: str, window: ContextWindow) -> tuple[int, st
     return None
 
 
-def limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
+def reach_limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
     """When a context of `context` tokens that grows by `growth` a turn reaches `tokens`."""
     if context >= tokens:
         return Limit(tokens, how, (0, 0, 0))
@@ -185,54 +190,54 @@ def limit(tokens: int, how: str, context: int, growth: Range | None) -> Limit:
     return Limit(tokens, how, (soon, mid, late))
 
 
-def outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd, missed: int = 0) -> Outlook:
+def forecast_outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd, missed: int = 0) -> Outlook:
     """Forecast the next `ahead` turns or rounds of `thread`, whose calls had `missed` misses.
 
     `window` is the client's window in tokens (0: unknown).
     """
     calls = book.session.thread_calls(thread)
-    unit = unit_of(book.session.tree, calls)
-    found = grown_turns(book, thread, usd)
+    unit = thread_unit(book.session.tree, calls)
+    turns = measure_turns(book, thread, usd)
     context = figures(book, calls[-1]).context_tokens if calls else 0
     growth = after = money = None
-    steps = [turn.growth for turn in found if turn.growth is not None]
+    steps = [turn.growth for turn in turns if turn.growth is not None]
     if steps:
-        growth, after = units_ahead(steps, 1, typical_of(unit)), grows_to(context, steps, ahead, unit)
-        money = costs(found, context, (after.mid - context) / ahead, ahead, window)
+        growth, after = units_ahead(steps, 1, typical_growth_per(unit)), project_context(context, steps, ahead, unit)
+        money = project_costs(turns, context, (after.mid - context) / ahead, ahead, window)
     return Outlook(
         unit=unit,
         context=context,
-        turns=len(found),
+        turns=len(turns),
         ahead=ahead,
         growth=growth,
-        calls=_each([turn.calls for turn in found]) if unit == TURN else None,
-        output=_each([turn.output for turn in found]),
-        rewrites=missed / max(1, len(found) - 1),
+        calls=_range_of_one([turn.calls for turn in turns]) if unit == TURN else None,
+        output=_range_of_one([turn.output for turn in turns]),
+        rewrites=missed / max(1, len(turns) - 1),
         after=after,
         usd=money,
     )
 
 
-def _each(values: Sequence[float]) -> Range | None:
+def _range_of_one(values: Sequence[float]) -> Range | None:
     """Range of one more of `values`, which cannot be negative."""
-    return units_ahead(values, 1, COST).mapped(lambda value: max(0.0, value)) if values else None
+    return units_ahead(values, 1, COST).map(lambda value: max(0.0, value)) if values else None
 
 
-def typical_of(unit: str) -> Typical:
+def typical_growth_per(unit: str) -> Typical:
     """Typical growth per `unit` in other sessions."""
     return GROWTH_OF_ROUNDS if unit == ROUND else GROWTH_OF_TURNS
 
 
-def grows_to(
+def project_context(
     context: int, steps: Sequence[float], ahead: int, unit: str = TURN, typical: Typical | None = None
 ) -> Range:
     """Context after `ahead` units, if it grew by `steps` so far; it may exceed the window."""
-    more = units_ahead(steps, ahead, typical or typical_of(unit))
-    return more.mapped(lambda tokens: max(0.0, context + tokens))
+    more = units_ahead(steps, ahead, typical or typical_growth_per(unit))
+    return more.map(lambda tokens: max(0.0, context + tokens))
 
 
-def costs(
-    found: Sequence[TurnGrowth], context: int, growth: float, ahead: int, window: int, typical: Typical = COST
+def project_costs(
+    turns: Sequence[TurnGrowth], context: int, growth: float, ahead: int, window: int, typical: Typical = COST
 ) -> Range | None:
     """Cost of `ahead` units in USD; None if no price is known.
 
@@ -241,18 +246,18 @@ def costs(
     `context` is the current size; it grows by `growth` per unit, at most to the `window` (0: no limit).
     """
     most = window or math.inf
-    sizes = [min(most, max(LEAST * context, context + growth * n)) for n in range(1, ahead + 1)]
+    sizes = [min(most, max(MIN_SHARE_KEPT * context, context + growth * n)) for n in range(1, ahead + 1)]
     each = sum(sizes) / len(sizes)
-    paid = [turn.usd[0] / turn.size * each + turn.usd[1] for turn in found if turn.usd is not None and turn.size > 0]
+    paid = [turn.usd[0] / turn.size * each + turn.usd[1] for turn in turns if turn.usd is not None and turn.size > 0]
     if not any(paid):
         return None
     # Many units are seldom all cheaper than a third of the cheapest so far, or all as expensive as the dearest.
     least, dearest = ahead * min(paid) / 3, (ahead + 3) * max(paid)
-    return units_ahead(paid, ahead, typical).mapped(lambda usd: min(max(least, usd), dearest))
+    return units_ahead(paid, ahead, typical).map(lambda usd: min(max(least, usd), dearest))
 
 
 class Instruction(Struct, frozen=True):
-    """A person's message that a compaction would rewrite: the `turn` it opened, tokens, first words, and digest."""
+    """A person's message that a compaction would rewrite: its turn, tokens, first words, and digest."""
 
     turn: int
     tokens: int

@@ -9,17 +9,17 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-TAIL: Final = 0.1
+TAIL_SHARE: Final = 0.1
 """Share of cases below a range, and above it."""
-SPREAD: Final = 2.0
+TYPICAL_SPREAD: Final = 2.0
 """Relative spread of single units in other sessions, used while too few are observed."""
-SEEN: Final = 3.0
+SPREAD_UNITS: Final = 3.0
 """Number of units that this counts for."""
-USUAL: Final = 4.0
+TYPICAL_UNITS: Final = 4.0
 """Number of the session's own units that the typical growth elsewhere counts for."""
-ELSEWHERE: Final = 16.0
+TYPICAL_ERRORS: Final = 16.0
 """Number of the session's own errors that those of other sessions count for."""
-_MOST: Final = 40
+_MAX_CUTS: Final = 40
 """Maximum number of earlier positions in the session from which the same forecast is tried."""
 
 
@@ -30,9 +30,9 @@ class Range(NamedTuple):
     mid: float
     high: float
 
-    def mapped(self, made: Callable[[float], float]) -> Range:
-        """Apply the non-decreasing function `made` to all three."""
-        return Range(made(self.low), made(self.mid), made(self.high))
+    def map(self, function: Callable[[float], float]) -> Range:
+        """Apply the non-decreasing function `function` to all three."""
+        return Range(function(self.low), function(self.mid), function(self.high))
 
 
 class Typical(NamedTuple):
@@ -50,38 +50,40 @@ def units_ahead(values: Sequence[float], n: int, typical: Typical) -> Range:
 
     Its width is never zero.
     """
-    expected, deviation = forecast(values, n, typical.unit)
-    weighed = [(error, ELSEWHERE / len(typical.errors)) for error in typical.errors]
+    expected, deviation = forecast_sum(values, n, typical.unit)
+    weighed = [(error, TYPICAL_ERRORS / len(typical.errors)) for error in typical.errors]
     weighed += own_errors(values, n, typical.unit)
     weighed.sort()
-    low, mid, high = (expected + deviation * _at(weighed, share) for share in (TAIL, 0.5, 1 - TAIL))
+    low, mid, high = (
+        expected + deviation * _weighted_quantile(weighed, share) for share in (TAIL_SHARE, 0.5, 1 - TAIL_SHARE)
+    )
     return Range(low, mid, high)
 
 
-def forecast(values: Sequence[float], n: int, unit: float) -> tuple[float, float]:
+def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, float]:
     """Expected sum of the next `n` units, and the deviation that errors are measured in.
 
     The growth of a unit elsewhere (`unit`) counts as a few observations.
     """
-    seen, usual = len(values), USUAL if unit else 0.0
-    mean = sum(values) / seen
-    size = max((sum(map(abs, values)) + usual * unit) / (seen + usual), 1e-12)
-    expected = (seen * mean + usual * min(unit, size)) / (seen + usual)
-    squares = sum((value - mean) ** 2 for value in values) + SEEN * (SPREAD * size) ** 2
+    count, usual = len(values), TYPICAL_UNITS if unit else 0.0
+    mean = sum(values) / count
+    size = max((sum(map(abs, values)) + usual * unit) / (count + usual), 1e-12)
+    expected = (count * mean + usual * min(unit, size)) / (count + usual)
+    squares = sum((value - mean) ** 2 for value in values) + SPREAD_UNITS * (TYPICAL_SPREAD * size) ** 2
     # Proportional to n, not its square root: the pace of a session persists.
-    return n * expected, n * math.sqrt(squares / (seen - 1 + SEEN))
+    return n * expected, n * math.sqrt(squares / (count - 1 + SPREAD_UNITS))
 
 
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:
     """Yield (error, weight) of the same forecast at earlier positions; over fewer units near the end."""
-    for cut in range(max(1, len(values) - _MOST), len(values)):
+    for cut in range(max(1, len(values) - _MAX_CUTS), len(values)):
         over = min(n, len(values) - cut)
-        expected, deviation = forecast(values[:cut], over, unit)
+        expected, deviation = forecast_sum(values[:cut], over, unit)
         # Stretches overlap: the longer they are, the less information each has.
         yield (sum(values[cut : cut + over]) - expected) / deviation, over**-0.5
 
 
-def _at(weighed: Sequence[tuple[float, float]], share: float) -> float:
+def _weighted_quantile(weighed: Sequence[tuple[float, float]], share: float) -> float:
     """First value up to which `share` of the weights lie."""
     left = share * sum(weight for _, weight in weighed)
     for value, weight in weighed:

@@ -13,7 +13,7 @@ import click
 from msgspec import Struct, field
 
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
-from ctxtui.analysis.content.agreement import Agreement, agreements, load_bearing, spread
+from ctxtui.analysis.content.agreement import Agreement, compare_variants, rank_by_importance, spread_evenly
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
@@ -106,7 +106,7 @@ def agreed(
     could cost more than the budget."""
     settings = config.settings
     chosen = choose_call(loaded.session, thread)
-    numbers = spread(resending.resendable_calls(loaded.session, chosen.thread), calls)
+    numbers = spread_evenly(resending.resendable_calls(loaded.session, chosen.thread), calls)
     call = loaded.session.thread_calls(chosen.thread)[numbers[-1] - 1]
     partner = asyncio.run(_partner(call.model or loaded.session.model, base_url, config))
     with Working("putting requests together") as work, cached_counter(settings) as counter:
@@ -129,7 +129,7 @@ def agreed(
             work.say(f"answer {done:,} of {of:,}")
 
         trials = asyncio.run(resending.send_plan(plan, partner, charge, tell))
-    found = agreements(trials)
+    found = compare_variants(trials)
     weights = {one.name: one.tokens for one in heavy}
     about = loaded.session.about
     return Agreed(
@@ -139,7 +139,7 @@ def agreed(
         calls=tuple(numbers),
         quote=quote,
         variants=tuple(one for one in found if one.variant not in weights),
-        blocks=tuple(load_bearing(found, weights)),
+        blocks=tuple(rank_by_importance(found, weights)),
         weights=weights,
         idle=tuple(one.name for one in variants if one.name not in {each.variant for each in plan}),
     )

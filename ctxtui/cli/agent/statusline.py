@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Final
 
-from ctxtui.analysis.money.status_line import warned
+from ctxtui.analysis.money.status_line import find_warning
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.status_line import build_status, parse_input, price_call
@@ -28,9 +28,9 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     settings = settings or load().settings
     status = build_status(told, settings)
     keep(told, settings, status.at)
-    usage = status.coming()
-    usd, cold = (price_call(one, told, settings) for one in (usage, status.coming(cold=True)))
-    warning = warned(status, cold)
+    usage = status.predict_next()
+    usd, cold = (price_call(one, told, settings) for one in (usage, status.predict_next(cold=True)))
+    warning = find_warning(status, cold)
     if as_json:
         write_json(
             {
@@ -38,7 +38,7 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
                 "usable": status.usable or None,
                 "next_usd": usd,
                 "next_usd_cold": cold,
-                "cache_seconds": status.left,
+                "cache_seconds": status.seconds_left,
                 "warning": {"kind": warning.kind, "text": words_of(warning)} if warning is not None else None,
             }
         )

@@ -19,7 +19,7 @@ from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.masking import Masker, describe_report, summarize_report
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.report import masked
+from ctxtui.services.library.report import mask_report
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import REPORT, ReportRequest
 from ctxtui.views.lists import findings as finding_view
@@ -122,7 +122,7 @@ def _read(
             failed.append((one.name, one.error))
         else:
             # Masked here, one after the other: the same secret has the same mask in all of them.
-            found.append(masked(one.result, masker))
+            found.append(mask_report(one.result, masker))
     return found, failed
 
 

@@ -19,7 +19,7 @@ from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.exporting import write_private
-from ctxtui.services.library.sharing import shared
+from ctxtui.services.library.sharing import share_call
 from ctxtui.views.pages.share_page import page
 
 
@@ -88,7 +88,7 @@ def share(
         book = book_for(loaded.session, counter, settings)
         count_all(book, counter)
     masker = masker_of(mask)
-    data = page(shared(book, chosen, masker, loaded.name, loaded.source)).encode("utf-8", "replace")
+    data = page(share_call(book, chosen, masker, loaded.name, loaded.source)).encode("utf-8", "replace")
     emit(data, output, replace=force)
     if as_json:
         fields = {"path": str(output), "call": chosen.number, "bytes": len(data), "level": mask}

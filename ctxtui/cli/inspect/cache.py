@@ -18,7 +18,7 @@ from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.editing.next_request import coming_of
-from ctxtui.services.library.preflight import placings
+from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
 from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import sentence
@@ -65,7 +65,7 @@ def cache(context: click.Context, name: str, markers: bool, as_json: bool) -> No
 
 def _markers(loaded: Any, settings: Any, as_json: bool) -> None:
     with counting(settings, "trying other cache markers") as counter:
-        found = placings(loaded.session, counter, settings)
+        found = try_all_markers(loaded.session, counter, settings)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, "markers": markers_json(found)})
         return

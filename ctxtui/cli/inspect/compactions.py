@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.analysis.content.compactions import KINDS, LITERAL, Again, Compaction, Fact, compactions_of
+from ctxtui.analysis.content.compactions import KINDS, LITERAL, Compaction, Fact, Recovery, thread_compactions
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
@@ -47,7 +47,7 @@ def compactions(context: click.Context, name: str, thread: str, every: bool, as_
     with cached_counter(settings) as counter:
         made = make_account(session, counter, settings)
     threads = [costs for costs in made.threads() if thread in ("", costs.thread)]
-    found = [one for costs in threads for one in compactions_of(made.book, costs)]
+    found = [one for costs in threads for one in thread_compactions(made.book, costs)]
     if as_json:
         about = session.about
         write_json(
@@ -91,11 +91,11 @@ def _compaction_json(one: Compaction, tree: Tree) -> dict[str, Any]:
         **members(one, "summary_tokens summary_encrypted=sealed replaced_blocks=replaced"),
         "kept_blocks": len(one.kept),
         "kept_tokens": one.kept_tokens,
-        "facts": {f"{kind}s": {"total": one.total(kind), "lost": one.lost(kind)} for kind in KINDS},
+        "facts": {f"{kind}s": {"total": one.count_facts(kind), "lost": one.count_lost(kind)} for kind in KINDS},
         "read_again_tokens": one.again_tokens,
         "read_again_usd": one.again_usd,
-        **{f"{kind}s": [_fact(fact, tree) for fact in one.of(kind)] for kind in KINDS if kind != LITERAL},
-        "lost_literals": [_fact(fact, tree) for fact in one.of(LITERAL)],
+        **{f"{kind}s": [_fact(fact, tree) for fact in one.facts_of(kind)] for kind in KINDS if kind != LITERAL},
+        "lost_literals": [_fact(fact, tree) for fact in one.facts_of(LITERAL)],
     }
 
 
@@ -120,7 +120,7 @@ def _fact(fact: Fact, tree: Tree) -> dict[str, Any]:
     }
 
 
-def _again(one: Again, tree: Tree) -> dict[str, Any]:
+def _again(one: Recovery, tree: Tree) -> dict[str, Any]:
     return {
         "how": one.how,
         "call": one.call,

@@ -13,10 +13,10 @@ import click
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, since
-from ctxtui.analysis.content.diff import diff as made
-from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.content.volatile import Unsteady, unsteady
+from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, first_call_numbers
+from ctxtui.analysis.content.diff import compare_contexts as made
+from ctxtui.analysis.content.normalized import diff_text
+from ctxtui.analysis.content.volatile import ChangingBlock, find_changing_blocks
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, opened
@@ -78,7 +78,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
         write_json(diff_json(found, steady, (first, second)))
     else:
         print_text(found, steady, (first, second), settings, whole=whole)
-    return 0 if found.same else DIFFERENT
+    return 0 if found.is_same else DIFFERENT
 
 
 def named_context(text: str) -> NamedContext:
@@ -106,28 +106,28 @@ def _open_sides(
     return first, second
 
 
-def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[Unsteady]]]:
+def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[ChangingBlock]]]:
     """The blocks that change within the run of each thread that is compared."""
     threads = {(id(side.book), side.chosen.thread): side for side in (before, after)}
-    return [(side, unsteady(side.book.session, side.chosen.thread)) for side in threads.values()]
+    return [(side, find_changing_blocks(side.book.session, side.chosen.thread)) for side in threads.values()]
 
 
 Since = Callable[[int], int]
 
 
 def diff_json(
-    found: Diff, steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]], loaded: tuple[Loaded, Loaded]
+    found: Diff, steady: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
     """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
-    first, begun = found.first, (since(found.a), since(found.b))
+    first, begun = found.first_change, (first_call_numbers(found.a), first_call_numbers(found.b))
     return {
         "a": _side_json(found.a, loaded[0]),
         "b": _side_json(found.b, loaded[1]),
-        "same": found.same,
+        "same": found.is_same,
         "shared": {
             "blocks": found.shared,
             "tokens": found.shared_tokens,
-            "parts_at_token": None if found.same else found.token,
+            "parts_at_token": None if found.is_same else found.token,
         },
         "kept": {"blocks": found.kept, "tokens": found.kept_tokens},
         **{kind: _total_json(found, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},
@@ -148,7 +148,7 @@ def _side_json(side: DiffSide, loaded: Loaded) -> dict[str, Any]:
 
 
 def _total_json(found: Diff, kind: str) -> dict[str, int]:
-    blocks, before, after = found.total(kind)
+    blocks, before, after = found.count_changes(kind)
     return {"blocks": blocks, "tokens_before": before, "tokens_after": after}
 
 
@@ -162,7 +162,7 @@ def _change_json(found: Diff, change: Change, begun: tuple[Since, Since]) -> dic
         "category": CATEGORIES[side.category(node)],
         "label": side.book.names.label(here),
         "role": here.place.role,
-        "why": found.why(change),
+        "why": found.removal_reason(change),
         "digests": [_digest(found.a, change.before), _digest(found.b, change.after)],
         "tokens": [change.tokens_before, change.tokens_after],
         "since_call": [
@@ -178,12 +178,12 @@ def _digest(side: DiffSide, node: int | None) -> str | None:
 
 def _words(found: Diff, change: Change) -> list[list[str]]:
     """The word diff of one change: pairs of ``same``, ``removed`` or ``added`` and the text."""
-    before = words_of(found.a.tree[change.before]) if change.before is not None else ""
-    after = words_of(found.b.tree[change.after]) if change.after is not None else ""
+    before = diff_text(found.a.tree[change.before]) if change.before is not None else ""
+    after = diff_text(found.b.tree[change.after]) if change.after is not None else ""
     return [list(piece) for piece in word_diff(before, after)]
 
 
-def _unsteady_json(side: DiffSide, one: Unsteady) -> dict[str, Any]:
+def _unsteady_json(side: DiffSide, one: ChangingBlock) -> dict[str, Any]:
     node = side.tree[one.nodes[-1]]
     return {
         "thread": side.chosen.thread,
@@ -194,7 +194,7 @@ def _unsteady_json(side: DiffSide, one: Unsteady) -> dict[str, Any]:
         "digests": [side.tree[n].block.digest for n in one.nodes],
         "tokens": side.tokens(one.nodes[-1]),
         "last_words": [
-            list(piece) for piece in word_diff(words_of(side.tree[one.nodes[-2]]), words_of(side.tree[one.nodes[-1]]))
+            list(piece) for piece in word_diff(diff_text(side.tree[one.nodes[-2]]), diff_text(side.tree[one.nodes[-1]]))
         ],
     }
 
@@ -207,7 +207,7 @@ _ROWS = 40
 
 def print_text(
     found: Diff,
-    steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]],
+    steady: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]],
     loaded: tuple[Loaded, Loaded],
     settings: Settings,
     *,
@@ -239,7 +239,7 @@ def _heads(found: Diff, loaded: tuple[Loaded, Loaded]) -> Iterator[list[Span]]:
 
 
 def _first(found: Diff, whole: bool) -> Iterator[list[Span]]:
-    first = found.first
+    first = found.first_change
     if first is None:
         return
     yield from rule("first difference", rows_of_diff.place(found, first))
@@ -254,7 +254,7 @@ def _word_lines(found: Diff, change: Change, whole: bool) -> Iterator[list[Span]
     if change.kind == RESPELLED:
         texts = before.block.body.decode("utf-8", "replace"), after.block.body.decode("utf-8", "replace")
     else:
-        texts = words_of(before), words_of(after)
+        texts = diff_text(before), diff_text(after)
     lines = drawn(word_diff(*texts), width() - 1, whole=whole, spelled=not wants_colour())
     yield from (list(line) for line in islice(lines, None if whole else _LINES))
     if next(lines, None) is not None:
@@ -269,11 +269,11 @@ def _changes(found: Diff, whole: bool) -> Iterator[list[Span]]:
     yield from rule("changes", f"{len(listed)} of {len(found.changes)}, --whole prints all" if left else "")
     for change in listed:
         yield list(rows_of_diff.change_row(found, change, width() - 1))
-        if whole and change.kind == CHANGED and change is not found.first:
+        if whole and change.kind == CHANGED and change is not found.first_change:
             yield from _word_lines(found, change, whole)
 
 
-def _steady(steady: Sequence[tuple[DiffSide, Sequence[Unsteady]]]) -> Iterator[list[Span]]:
+def _steady(steady: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]]) -> Iterator[list[Span]]:
     rows = [(side, one) for side, some in steady for one in some]
     if not rows:
         return

@@ -10,19 +10,19 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.block_weights import Weight, weights
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.block_weights import BlockWeight, block_weights
 from ctxtui.analysis.content.diff import DiffSide
-from ctxtui.analysis.content.duplicates import Repeat
-from ctxtui.analysis.content.tools import ToolServer, ToolUse, used
-from ctxtui.analysis.content.tools import totals as tool_totals
+from ctxtui.analysis.content.duplicates import Duplicate
+from ctxtui.analysis.content.tools import ToolServer, ToolUse, count_tool_calls
+from ctxtui.analysis.content.tools import count_definitions as tool_totals
 from ctxtui.analysis.figures import context_size, figures
-from ctxtui.analysis.growth.phases import Phase, typical
-from ctxtui.analysis.growth.phases import phases as phases_of
-from ctxtui.analysis.growth.thread_tree import Kin, family
+from ctxtui.analysis.growth.phases import Phase, typical_growth
+from ctxtui.analysis.growth.phases import build_phases as phases_of
+from ctxtui.analysis.growth.thread_tree import ThreadNode, thread_nodes
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.spending import SpendingRow, row_of
+from ctxtui.analysis.money.spending import SpendingRow, call_row
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.core.call import Call
 from ctxtui.core.category import CATEGORIES
@@ -55,34 +55,34 @@ class ListInputs(Struct, frozen=True, dict=True):
     """What phases begin by: a word of `phase_rules.WORDS`, a regular expression, or "" for the user's names."""
 
     @property
-    def family(self) -> list[Kin]:
+    def family(self) -> list[ThreadNode]:
         """The session's threads with their figures."""
         price = make_call_pricer(prices_for(self.settings))
         session = self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
-        return family(session, costs, partial(context_size, self.book))
+        return thread_nodes(session, costs, partial(context_size, self.book))
 
     @property
     def servers(self) -> list[ToolServer]:
         """The tools of the call's context, with the calls of the thread so far."""
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
-        use.show(call.sent_head)
+        use.read_path(call.sent_head)
         calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
-        return use.servers(self.own, used(tree, calls))
+        return use.servers(self.own, count_tool_calls(tree, calls))
 
     def category(self, node: int) -> int:
         """The index of the category that a block is shown in."""
         return self.book.category(self.chosen.call.model, node)
 
     @property
-    def weighed(self) -> list[Weight]:
+    def weighed(self) -> list[BlockWeight]:
         """The blocks of the context, those that carried most first."""
         book, call, tree = self.book, self.chosen.call, self.book.session.tree
-        stays = Stays(tree)
+        stays = BlockLifetimes(tree)
         stays.advance(book.session.thread_calls(self.chosen.thread) or [call])
         strips = book.card(call.model).strips_thinking
         number = max(1, self.chosen.number)
-        found = weights(tree, call.sent_head, self.own, stays, number, strips_thinking=strips)
+        found = block_weights(tree, call.sent_head, self.own, stays, number, strips_thinking=strips)
         return sorted(found, key=lambda one: -one.carry)
 
     @cached_property
@@ -94,12 +94,12 @@ class ListInputs(Struct, frozen=True, dict=True):
         found = (one for one in threads if one.thread == self.chosen.thread)
         return next((one.ledger for one in found), None)
 
-    def paid(self, one: Weight) -> float | None:
+    def paid(self, one: BlockWeight) -> float | None:
         """USD that a block has cost since it entered, up to the call; None where that is not known."""
-        return self._ledger.block(one.node, one.tokens, max(1, self.chosen.number)) if self._ledger else None
+        return self._ledger.block_usd(one.node, one.tokens, max(1, self.chosen.number)) if self._ledger else None
 
     @property
-    def repeats(self) -> list[Repeat]:
+    def repeats(self) -> list[Duplicate]:
         """What of the context stands elsewhere too."""
         return repeats_of(self.book.session, self.book.names, self.chosen.call.sent_head)
 
@@ -116,7 +116,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         price = make_call_pricer(prices_for(self.settings))
 
         def cost(call: Call) -> tuple[SpendingRow, bool]:
-            return row_of(call, price(call), ""), True
+            return call_row(call, price(call), ""), True
 
         return phases_of(
             calls,
@@ -197,7 +197,7 @@ def repeat_lines(asked: ListInputs) -> Iterator[list[Span]]:
 def phases(asked: ListInputs) -> dict[str, Any]:
     """The member ``phases``: by rule and by the user's names, in order."""
     rows = asked.phases
-    grown, each = typical(rows)
+    grown, each = typical_growth(rows)
     return {
         "rule": asked.rule or None,
         "typical_growth": grown,

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, standing
+from ctxtui.analysis.content.notes import PlacedNote, SessionNotes, locate_notes
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, opened
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter, home_short
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.notebook import Notebook, every_note
+from ctxtui.services.library.notebook import Notebook, read_all_notes
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.notes import where
@@ -36,7 +36,7 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
     """Print notes and bookmarks."""
     config = config_of(context)
     if name is None:
-        rows = [PlacedNote(note) for note in every_note(config.settings)]
+        rows = [PlacedNote(note) for note in read_all_notes(config.settings)]
     else:
         rows = list(marked(opened(name, config.settings), config.settings).order)
     if as_json:
@@ -47,7 +47,7 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
 
 def marked(loaded: Loaded, settings: Settings) -> SessionNotes:
     """The notes of a recording, and where they stand."""
-    return standing(loaded.session, Notebook(loaded, settings).read())
+    return locate_notes(loaded.session, Notebook(loaded, settings).read())
 
 
 def of_context(found: SessionNotes, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:

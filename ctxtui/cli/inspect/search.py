@@ -19,7 +19,7 @@ from ctxtui.core.category import CATEGORIES
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
-from ctxtui.services.library.library import SessionLibrary, glimpse
+from ctxtui.services.library.library import SessionLibrary, summary_from_file
 from ctxtui.services.members import members
 from ctxtui.services.recordings.discover import recording_at
 from ctxtui.services.search.library_search import BlockFilter, Hit, Searcher
@@ -93,7 +93,7 @@ def _sessions(chosen: dict[str, Any], config: Config) -> list[SessionSummary]:
     shelf = SessionLibrary(config.settings, Path.cwd())
     if chosen["name"]:
         return _named(chosen["name"], config)
-    found = shelf.listed()
+    found = shelf.all_sessions()
     if shelf.trouble:
         # What is looked through needs it, too: it would be said twice.
         raise shelf.trouble
@@ -116,7 +116,7 @@ def _named(name: str, config: Config) -> list[SessionSummary]:
     if found.path is None:
         raise CtxtuiError("standard input cannot be searched", way_out="name a file")
     seen = (recording_at(path.absolute()) for path in (found.path, *found.others))
-    return [glimpse(one, time.time(), config.settings.live_seconds) for one in seen if one is not None]
+    return [summary_from_file(one, time.time(), config.settings.live_seconds) for one in seen if one is not None]
 
 
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:

@@ -24,7 +24,7 @@ from ctxtui.analysis.figures import (
     growth_points,
 )
 from ctxtui.analysis.labels.figures import label_figures, segments_of
-from ctxtui.analysis.labels.labelling import words as read_words
+from ctxtui.analysis.labels.labelling import searched_text as read_words
 from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.session_events import describe_miss, summarize_thread
 from ctxtui.analysis.short_names import short_model
@@ -286,7 +286,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
         says = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
             return one_line.words(says, signs.category(figure.category).style)
-        gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.says} · " if figure.gone else ""
+        gone = f"gone since call {figure.gone.since} (inferred): {figure.gone.reason_text} · " if figure.gone else ""
         return [Span(gone, "faint"), *one_line.words(says, "faint", "faint")]
 
     def running(which: int) -> Callable[[BlockFigure, int], Span]:

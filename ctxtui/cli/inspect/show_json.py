@@ -20,7 +20,7 @@ from ctxtui.analysis.labels.figures import (
     segments_of,
     session_labels,
 )
-from ctxtui.analysis.labels.labelling import words
+from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.residual import Residual, explain_residual
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block_content import read
@@ -98,7 +98,7 @@ def _running(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
     """A block as one row, or as several where rules count its parts in different categories."""
-    text = words(read(figure.block))
+    text = searched_text(read(figure.block))
     parts = by_category(segment_figures(book, model, figure.node)) if figure.node and not figure.gone else []
     if len(parts) < 2:
         ((category, part),) = parts or [(figure.category, [])]
@@ -132,7 +132,7 @@ def _row(figure: BlockFigure, span: list[int], category: str, label: str) -> dic
         "tokens": figure.tokens if figure.read else 0,
         "method": figure.method if figure.read else UNREAD,
         "interval": [figure.lo, figure.hi] if figure.read else [0, 0],
-        **({"gone": {"why": figure.gone.says, "since_call": figure.gone.since}} if figure.gone else {}),
+        **({"gone": {"why": figure.gone.reason_text, "since_call": figure.gone.since}} if figure.gone else {}),
     }
 
 

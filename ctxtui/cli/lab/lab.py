@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.analysis.lab.report import LabRow, SessionLab
-from ctxtui.analysis.lab.solve import Fitted
+from ctxtui.analysis.lab.solve import FittedVariant
 from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
 from ctxtui.cli.edit.share import masker_of
@@ -246,7 +246,7 @@ def solved_lines(found: Solved) -> Iterator[str]:
             yield f"  {were}; keeping it alive would have paid in {paid} and saved {saved}"
 
 
-def _fitted(what: str, one: Fitted | None) -> Iterator[str]:
+def _fitted(what: str, one: FittedVariant | None) -> Iterator[str]:
     if one is None:
         yield f"best {what}: nothing could be tried on every session"
         return
@@ -296,7 +296,7 @@ def solved_json(found: Solved) -> dict[str, Any]:
     }
 
 
-def _fitted_json(one: Fitted | None) -> dict[str, Any] | None:
+def _fitted_json(one: FittedVariant | None) -> dict[str, Any] | None:
     if one is None:
         return None
     return {

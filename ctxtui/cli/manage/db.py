@@ -201,7 +201,7 @@ def _size(count: int) -> str:
 def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
     """Index what is lacking, all of it where `anew`; what was done, as `ctxtui db index --json` prints it."""
     shelf = SessionLibrary(settings, Path.cwd())
-    sessions = shelf.listed()
+    sessions = shelf.all_sessions()
     with Store.open(database(settings.data_dir)) as store:
         if anew:
             store.texts.clear()

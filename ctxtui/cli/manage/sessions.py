@@ -71,7 +71,7 @@ def sessions(
     else:
         # What only the database holds has no head to look into.
         found = _with_figures(shelf, found, FIGURES_SECONDS, files=False)
-        found, left = shelf.looked_into(found, HEADS_SECONDS)
+        found, left = shelf.read_heads(found, HEADS_SECONDS)
         if not as_json and sys.stdout.isatty():
             found = _with_figures(shelf, found, FIGURES_SECONDS)
             left = sum(not one.known for one in found)
@@ -86,7 +86,7 @@ def sessions(
 
 def _found(shelf: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
     """Sessions newest first, samples behind them, and a note where the database could not be asked."""
-    found = shelf.inside(Path(folder)) if folder else shelf.listed()
+    found = shelf.in_folder(Path(folder)) if folder else shelf.all_sessions()
     if shelf.trouble:
         note(f"the database was left out: {shelf.trouble}")
     return sorted((s for s in found if s.archived == archived), key=lambda s: (s.group == SAMPLES, -s.mtime))

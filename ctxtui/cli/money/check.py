@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import click
 
-from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, as_fields
+from ctxtui.analysis.money.limits import TOLERANCE, Figures, Limits, all_passed, figures_as_fields
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.exit_codes import FAILED, OK, UNKNOWN, WrongUse
 from ctxtui.cli.output import answer, shown
@@ -17,11 +17,11 @@ from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress, worked
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.library.limit_checks import (
     CheckedRecording,
-    amount,
     baseline_for,
-    held,
+    check_measured,
+    parse_count,
+    parse_share,
     read_baseline,
-    share,
 )
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import CHECK, CheckRequest
@@ -73,12 +73,12 @@ def check_(
     known = read_baseline(baseline) if baseline else None
     settings = config_of(context).settings
     files = expand_names(names, settings.clients)
-    checked, worse = [], share(tolerance, "--tolerance")
+    checked, worse = [], parse_share(tolerance, "--tolerance")
     for one in worked(CHECK, files, CheckRequest(settings, limits), settings, "checking", cluster):
         if one.error is not None:
             raise one.error
         before = None if known is None else baseline_for(one.name, known, len(files) == 1)
-        checked.append(held(one.name, one.result, limits, before, worse))
+        checked.append(check_measured(one.name, one.result, limits, before, worse))
     if junit is not None:
         try:
             junit.write_bytes(as_junit(checked))
@@ -91,9 +91,9 @@ def check_(
 def _limits(given: dict[str, Any]) -> Limits:
     context, chars, hits = given["max_context"], given["max_block_chars"], given["min_cache_read"]
     return Limits(
-        max_context=None if context is None else amount(context, "--max-context"),
-        max_block_chars=None if chars is None else amount(chars, "--max-block-chars"),
-        min_cache_read=None if hits is None else share(hits, "--min-cache-read"),
+        max_context=None if context is None else parse_count(context, "--max-context"),
+        max_block_chars=None if chars is None else parse_count(chars, "--max-block-chars"),
+        min_cache_read=None if hits is None else parse_share(hits, "--min-cache-read"),
         max_rewrites=given["max_rewrites"],
         max_cost=given["max_cost"],
         min_read_per_write=given["min_read_per_write"],
@@ -112,7 +112,7 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
             {
                 "file": one.name,
                 "passed": one.passed,
-                "figures": as_fields(one.figures),
+                "figures": figures_as_fields(one.figures),
                 "context_window": one.window.as_fields(),
                 "checks": [v.as_fields() for v in one.verdicts],
             }

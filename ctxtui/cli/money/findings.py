@@ -17,7 +17,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.edit_json import to_json
 from ctxtui.services.counting.accounts import make_account
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import price_findings
 from ctxtui.services.members import members
 from ctxtui.views.lists import findings as views
 
@@ -49,7 +49,7 @@ def findings(
     chosen = choose_call(loaded.session, thread, number or 0)
     with counting(settings, "looking for findings") as counter:
         edits = edits_of(loaded, settings, chosen)
-        found = findings_of(make_account(loaded.session, counter, settings), counter, chosen, settings, edits)
+        found = price_findings(make_account(loaded.session, counter, settings), counter, chosen, settings, edits)
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **findings_json(found, name)})
         return
@@ -96,7 +96,7 @@ def _finding_json(one: PricedFinding, found: Findings, name: str) -> dict[str, A
         if rest is None
         else {"calls": rest.calls, "saved_tokens": list(rest.saved), "usd": rest.usd, "partial": rest.partial},
         "lab": {"so_far": _edited(one.proved), "followed": _edited(rest)},
-        "edits": [to_json(edit) for edit in one.stages],
+        "edits": [to_json(edit) for edit in one.staged_edits],
         "staged": members(one, "blocks no_shorter=longer with_them=along") if about.edits else None,
         "not_staged": one.why_not or None,
         "command": views.command(one, name, found) or None,

@@ -19,7 +19,7 @@ from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.advice import search_remedies
 from ctxtui.services.library.preflight import preflight as look_ahead
-from ctxtui.services.library.preflight import smallest
+from ctxtui.services.library.preflight import smallest_edits
 from ctxtui.services.members import members
 from ctxtui.views.lists.advice import command
 from ctxtui.views.lists.preflight import cure, lines
@@ -82,7 +82,9 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         usable = found.usable.tokens if found.usable else 0
         stand = edits_of(loaded, settings, chosen)
         edits = (
-            smallest(book, counter, chosen, found.outlook, usable, prices, stand) if usable and chosen.number else None
+            smallest_edits(book, counter, chosen, found.outlook, usable, prices, stand)
+            if usable and chosen.number
+            else None
         )
         helps = []
         if chosen.number:

@@ -200,7 +200,7 @@ def stats_json(found: Stats, by: str, at: float) -> dict[str, Any]:
         "by": by or None,
         "total": _usage(found.total),
         "rows": [tool._asdict() for tool in found.tools] if by == TOOL else [_usage(row) for row in found.rows],
-        "five_hours": [{**to_builtins(one), "open": one.holds(at)} for one in found.windows],
+        "five_hours": [{**to_builtins(one), "open": one.is_open_at(at)} for one in found.windows],
         "week": to_builtins(found.week),
         "quota_reports": [_reported(one, at) for one in found.reported],
         "worst_misses": [miss._asdict() for miss in found.worst[:_DEAREST]],

@@ -69,7 +69,7 @@ def _stated(name: str, settings: Settings) -> Statement:
 def _yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
-    listed = SessionLibrary(settings, Path.cwd()).listed()
+    listed = SessionLibrary(settings, Path.cwd()).all_sessions()
     names = [one.path or one.stored for one in listed if counts(one) and one.mtime >= start]
     what = _summed(names, settings, (start, end)) if names else Statement()
     if not what.calls:
@@ -94,7 +94,7 @@ def _summed(names: list[str], settings: Settings, between: tuple[float, float] |
                 raise again.error
             found = again.result
         if found.statement is not None and (own or alone):
-            total.take(found.statement, f"{Path(one.name).name}: ")
+            total.add_statement(found.statement, f"{Path(one.name).name}: ")
     return total
 
 

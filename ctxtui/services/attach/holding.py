@@ -22,6 +22,7 @@ from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
+from ctxtui.services.attach.request_risks import RequestRisks
 from ctxtui.transcripts.kit.fields import as_dict
 from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect, wants_stream
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
@@ -110,6 +111,7 @@ class HoldGate:
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _initial_rules: HoldRules = field(init=False)
+    _risks: RequestRisks = field(init=False, default_factory=RequestRisks)
 
     def __post_init__(self) -> None:
         self._initial_rules = self.rules
@@ -135,6 +137,8 @@ class HoldGate:
         prepared = await self._prepare(session, thread, waiting)
         why = NEXT_REASON if session in self.next else self.rules.reason(waiting.body)
         why = why or self.rules.forecast_reason(prepared.forecast)
+        risk = await self._risks.reason(self.rules, dialect, waiting.body)
+        why = why or risk.text
         if not why:
             return _add_record(await self.edits.decide(waiting), _preparation_record(prepared))
         self.next.discard(session)
@@ -158,9 +162,10 @@ class HoldGate:
             decision=asyncio.get_running_loop().create_future(),
             forecast=prepared.forecast,
         )
-        return _add_record(
-            await self._carry_out(waiting, held, await self._wait(held, waiting)), _preparation_record(prepared)
-        )
+        decision = await self._wait(held, waiting)
+        if decision.how not in (REFUSE, ANSWER):
+            self._risks.sent(risk.blocks)
+        return _add_record(await self._carry_out(waiting, held, decision), _preparation_record(prepared))
 
     async def _prepare(self, session: str, thread: str, waiting: WaitingRequest) -> PreparedRequest:
         """Prepare the request if a rule, a policy or a waiting edit needs it."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ctxtui.agent.conversation import resume
 from ctxtui.agent.runner import send_once
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.analysis.content.agreement import UNCHANGED, NextStep, Trial, next_step
+from ctxtui.analysis.content.agreement import UNCHANGED, NextStep, Trial, extract_step
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, Fidelity, answer_items
 from ctxtui.core.canonical import Json
@@ -108,7 +108,7 @@ def resendable_calls(session: Session, thread: str) -> list[int]:
 def recorded_step(session: Session, call: Call) -> NextStep | None:
     """The effect of the recorded answer of `call`; None if there is none."""
     answer = answer_items(session.tree, call)
-    return next_step(answer) if answer else None
+    return extract_step(answer) if answer else None
 
 
 def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[HeavyBlock]:
@@ -318,7 +318,7 @@ async def send_plan(
                 else:
                     usage = response.billed
                     usd = charge(usage, resend.model) if usage is not None else None
-                    trials.append(replace(trial, got=next_step(response.items), usage=usage, usd=usd))
+                    trials.append(replace(trial, got=extract_step(response.items), usage=usage, usd=usd))
             tell(len(trials), len(plan))
     finally:
         await line.close()

@@ -12,12 +12,12 @@ from ctxtui.analysis.cache.cached_input import SHORTEST_CACHED
 from ctxtui.analysis.cache.miss_finder import Misses, MissFinder, collect_misses, find_misses
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
-from ctxtui.analysis.money.block_costs import DearBlock, ThreadCosts, heaviest, thread_costs
-from ctxtui.analysis.money.savings import cures
-from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
-from ctxtui.analysis.money.statement import Dear, Statement
-from ctxtui.analysis.read.searches import Searches, unseen
+from ctxtui.analysis.money.bill import make_bill
+from ctxtui.analysis.money.block_costs import ExpensiveBlock, ThreadCosts, most_expensive_blocks, thread_costs
+from ctxtui.analysis.money.savings import find_cures
+from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
+from ctxtui.analysis.money.statement import Statement, StatementBlock
+from ctxtui.analysis.read.searches import Searches, describe_additions
 from ctxtui.core.call import COPIED_BY, SUM, Call, Fidelity
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.session import Session
@@ -62,7 +62,7 @@ class Account(Struct, frozen=True):
         threads = self.threads()
         session, book = self.session, self.book
         misses = self.misses().misses
-        bill_ = bill(book, self.costs, misses, only)
+        bill_ = make_bill(book, self.costs, misses, only)
         readings = Readings(session, book.names)
 
         def minimum(model: str) -> int:
@@ -75,8 +75,11 @@ class Account(Struct, frozen=True):
         tools, categories = self._spending(threads, only)
         return Statement(
             bill=bill_,
-            heaviest=[_describe_block(session, readings, heavy) for heavy in heaviest(threads, MAX_DEAREST_BLOCKS)],
-            cures=cures(threads, misses, self.rates, book.names, minimum, self.charge),
+            heaviest=[
+                _describe_block(session, readings, heavy)
+                for heavy in most_expensive_blocks(threads, MAX_DEAREST_BLOCKS)
+            ],
+            cures=find_cures(threads, misses, self.rates, book.names, minimum, self.charge),
             calls=calls,
             sessions=1,
             tools=tools,
@@ -101,7 +104,7 @@ class Account(Struct, frozen=True):
         if only is not None:
             costs = {id_: cost if id_ in only else None for id_, cost in costs.items()}
             threads = thread_costs(self.book, costs)
-        return by_tool(threads, costs, self.book.names, only), by_category(threads, costs, only)
+        return rows_by_tool(threads, costs, self.book.names, only), rows_by_category(threads, costs, only)
 
     def max_usd(self) -> float | None:
         """Maximum possible cost of the session in USD; None if it is unbounded."""
@@ -126,7 +129,7 @@ class Account(Struct, frozen=True):
         if not _KEPT_BY_PROVIDER.isdisjoint(Request((), call.skeleton).params):
             return None
         figures_ = figures(self.book, replace(call, usage=None))
-        return figures_.hi if figures_.counted and not unseen(searches, self.session.tree, call) else None
+        return figures_.hi if figures_.counted and not describe_additions(searches, self.session.tree, call) else None
 
     def rates(self, call: Call) -> Rates | None:
         """Rates of a call's tokens; None without a known price."""
@@ -162,12 +165,12 @@ def _without_content(call: Call) -> Call:
     return replace(call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, SUM) if key in call.extra})
 
 
-def _describe_block(session: Session, readings: Readings, heavy: DearBlock) -> Dear:
+def _describe_block(session: Session, readings: Readings, heavy: ExpensiveBlock) -> StatementBlock:
     node = session.tree[heavy.node]
     line, reading = readings.preview(heavy.node), readings.reading(heavy.node)
     call = readings.call_of(node, reading)
     about = main_argument(call, session.about.cwd) if call else line.text
-    return Dear(
+    return StatementBlock(
         category=CATEGORIES[heavy.category],
         label=line.label,
         about=about,

@@ -10,7 +10,7 @@ from functools import partial
 from types import FrameType
 from typing import Final
 
-from ctxtui.analysis.labels.labelling import Labelling, words
+from ctxtui.analysis.labels.labelling import Labelling, searched_text
 from ctxtui.analysis.labels.match import Match
 from ctxtui.analysis.labels.rules import LabelRule
 from ctxtui.core.block import Block
@@ -61,7 +61,7 @@ class LabelSearch:
 
     def cut(self, labelling: Labelling, category: str, block: Block, count: Callable[[str], float]) -> Cut:
         """Split `block` of the `category` into pieces; `count` returns the tokens of a text."""
-        text = words(read(block))
+        text = searched_text(read(block))
         pieces = labelling.pieces(
             category, block.body, text, partial(self._attempt, RULE_SECONDS * (1 + len(text) / 1e6))
         )

@@ -11,7 +11,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.analysis.money.block_costs import ThreadCosts
 from ctxtui.analysis.money.edited_calls import CallCharge
-from ctxtui.analysis.money.savings import Cure, by_policy
+from ctxtui.analysis.money.savings import Cure, policy_cure
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.core.edit import Edit
 from ctxtui.core.tree import ROOT
@@ -41,7 +41,7 @@ class SearchResult(Struct, frozen=True, dict=True):
 
     def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Cure]:
         """Savings of single policies if they had been used from the thread's first call on."""
-        cures = (by_policy(thread, self.base.context, remedy, charge) for remedy in self.found)
+        cures = (policy_cure(thread, self.base.context, remedy, charge) for remedy in self.found)
         return [remedy for remedy in cures if remedy is not None]
 
 

@@ -29,7 +29,7 @@ def recorded_savings(
     before = staging.under.applied if staging.under is not None else staging.applied.without_edits
     situation = policy_context_of(staging, before, coming, lambda block: staging.tokens_of(block) or 0)
     thread = EditedThread(ledger, scene.calls, coming.charge if coming and tag else None)
-    return thread.under(situation, staging.applied, tag, since=scene.index + 1)
+    return thread.calls_under(situation, staging.applied, tag, since=scene.index + 1)
 
 
 def policy_context_of(

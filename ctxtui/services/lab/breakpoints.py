@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.lab.placed_marks import LIVES, strategy_of
+from ctxtui.analysis.lab.placed_markers import LIVES, find_strategy
 from ctxtui.cache.marker_placement import PlacementRequest
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit, make
@@ -21,7 +21,7 @@ def placed_breakpoints(context: Context, call: Call, book: Book, cache: str) -> 
     """The breakpoints that the strategy called `cache` sets on `context`, which goes on from `call`; of a lifetime,
     those at the ends of the last messages, where clients set theirs. None where the provider takes none."""
     rules = cache_rules_by_call(book)(call)
-    strategy = strategy_of(cache) or (strategy_of(TAIL) if cache in LIVES else None)
+    strategy = find_strategy(cache) or (find_strategy(TAIL) if cache in LIVES else None)
     if strategy is None or not rules.mechanism.writes_at_markers or (cache in LIVES and cache not in rules.lives):
         return ()
     names = {seconds: name for name, seconds in rules.lives.items()}

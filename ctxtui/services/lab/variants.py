@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from ctxtui.analysis.lab.placed_marks import spelled, strategy_names
+from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
 from ctxtui.analysis.lab.variant import AS_RECORDED, RECORDED, Variant
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.policy import Policy, Step
@@ -116,6 +116,6 @@ def _refuse_unknown(models: Sequence[str], own: Collection[str]) -> None:
 
 def _strategy(name: str) -> str:
     known = strategy_names()
-    if spelled(name) not in known:
+    if spell_name(name) not in known:
         raise NotFound(f"no cache strategy {name!r}", way_out=f"strategies: {', '.join(known)}")
-    return spelled(name)
+    return spell_name(name)

@@ -1,4 +1,4 @@
-"""Recordings held against limits, for `ctxtui check` and the pytest fixture."""
+"""Check recordings against limits, for `ctxtui check` and the pytest fixture."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose_call, unsent_calls
-from ctxtui.analysis.content.compactions import KINDS, compactions_of
+from ctxtui.analysis.content.compactions import KINDS, thread_compactions
 from ctxtui.analysis.content.guard import SECRET, Guard
 from ctxtui.analysis.content.repeated_calls import longest_loop
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.money.bill import bill
+from ctxtui.analysis.money.bill import make_bill
 from ctxtui.analysis.money.limits import (
     TOLERANCE,
     Figures,
     Limits,
     LimitVerdict,
-    against,
     all_passed,
-    figures_of,
-    verdicts,
+    check_baseline,
+    check_limits,
+    session_figures,
 )
 from ctxtui.core.call import Call
 from ctxtui.core.errors import BadConfig, Malformed
@@ -48,7 +48,7 @@ NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
-    """A recording's figures, what the limits say of them, and the window in force for its largest context."""
+    """A recording's figures, the verdicts of the limits, and the window of its largest context."""
 
     name: str
     figures: Figures
@@ -57,7 +57,7 @@ class CheckedRecording(NamedTuple):
 
     @property
     def passed(self) -> bool | None:
-        """Whether every limit holds; None where none is broken and one cannot be told."""
+        """Whether every limit holds; None if none is broken and one is unknown."""
         return all_passed(one.passed for one in self.verdicts)
 
 
@@ -70,30 +70,32 @@ def check(
     baseline: Mapping[str, Any] | None = None,
     tolerance: float = TOLERANCE,
 ) -> CheckedRecording:
-    """Hold a session that is read whole against `limits` and, where given, the figures of a `baseline`."""
-    return held(name, measured(session, counter, settings, limits), limits, baseline, tolerance)
+    """Check a whole session against `limits` and, if given, the figures of a `baseline`."""
+    return check_measured(name, measure(session, counter, settings, limits), limits, baseline, tolerance)
 
 
 class MeasuredRecording(NamedTuple):
-    """The figures that limits are about, and the window in force for the largest context."""
+    """The figures that limits apply to, and the window of the largest context."""
 
     figures: Figures
     window: ContextWindow
 
 
-def measured(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
-    """The figures of a session that is read whole, with those that only some of `limits` ask for."""
-    one = make_account(session, counter, settings)
-    largest, size = _largest(one)
-    found = figures_of(session, bill(one.book, one.costs, one.misses().misses), size, one.max_usd())
+def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
+    """Compute the figures of a whole session."""
+    account = make_account(session, counter, settings)
+    largest, size = _largest(account)
+    figures_ = session_figures(
+        session, make_bill(account.book, account.costs, account.misses().misses), size, account.max_usd()
+    )
     if limits.max_repeats is not None:
-        found = replace(found, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
+        figures_ = replace(figures_, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
     if limits.max_secrets is not None:
-        found = replace(found, secrets=len(_blocks_with_secrets(session)))
+        figures_ = replace(figures_, secrets=len(_blocks_with_secrets(session)))
     if limits.max_lost is not None:
-        every = [each for costs in one.threads() for each in compactions_of(one.book, costs)]
-        found = replace(found, lost_facts=sum(each.lost(kind) for each in every for kind in KINDS))
-    return MeasuredRecording(found, context_window(one.book, largest, settings.usable_share))
+        every = [each for costs in account.threads() for each in thread_compactions(account.book, costs)]
+        figures_ = replace(figures_, lost_facts=sum(each.count_lost(kind) for each in every for kind in KINDS))
+    return MeasuredRecording(figures_, context_window(account.book, largest, settings.usable_share))
 
 
 def _last_contexts(session: Session) -> Iterator[Context]:
@@ -116,38 +118,42 @@ def _blocks_with_secrets(session: Session) -> set[str]:
     return {block.digest for block in blocks if any(risk.kind == SECRET for risk in guard.risks(block))}
 
 
-def held(
-    name: str, of: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
+def check_measured(
+    name: str, measurement: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
-    """What `limits` and the figures of a `baseline` say of a recording."""
-    further = against(of.figures, baseline, tolerance) if baseline is not None else []
-    return CheckedRecording(name, of.figures, [*verdicts(of.figures, limits), *further], of.window)
+    """Check a measured recording check_baseline `limits` and the figures of a `baseline`."""
+    comparisons = check_baseline(measurement.figures, baseline, tolerance) if baseline is not None else []
+    return CheckedRecording(
+        name, measurement.figures, [*check_limits(measurement.figures, limits), *comparisons], measurement.window
+    )
 
 
 def check_file(
     path: Path, limits: Limits, baseline: Path | None = None, tolerance: float = TOLERANCE
 ) -> CheckedRecording:
-    """As `check`, for the recording in `path`, with the settings of the current directory. Raises what `load` and
-    `read_baseline` raise."""
+    """The same as `check`, for the recording in `path` with the settings of the current directory. Raises the errors of
+    `load` and `read_baseline`.
+    """
     settings = load_settings().settings
     before = baseline_for(str(path), read_baseline(baseline), True) if baseline is not None else None
     with cached_counter(settings) as counter:
         return check(str(path), load(path).session, counter, settings, limits, before, tolerance)
 
 
-def _largest(one: Account) -> tuple[Call, int]:
-    """The call with the largest context, as reported, else as counted, and that; one that is still to be sent
-    counts, too."""
-    calls = [*single_context_calls(one.session), *unsent_calls(one.session)] or [choose_call(one.session).call]
-    sizes = [(figures(one.book, call).context_tokens, -number) for number, call in enumerate(calls)]
-    most, number = max(sizes)
-    return calls[-number], most
+def _largest(account: Account) -> tuple[Call, int]:
+    """The call with the largest context and its size, reported or else counted; includes one not sent yet."""
+    calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
+        choose_call(account.session).call
+    ]
+    sizes = [(figures(account.book, call).context_tokens, -number) for number, call in enumerate(calls)]
+    size, number = max(sizes)
+    return calls[-number], size
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
-    """The figures of an earlier ``ctxtui check --json``, by the name of each recording's file.
+    """Read the figures of an earlier ``ctxtui check --json``, by the file name of each recording.
 
-    Raises `Unreadable`, and `Malformed` where the file is something else.
+    Raises `Unreadable`, and `Malformed` for another kind of file.
     """
     try:
         data = json.loads(path.read_bytes())
@@ -158,27 +164,27 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
             f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"
         ) from error
     files = data.get("files") if isinstance(data, dict) else None
-    if not isinstance(files, list) or not all(isinstance(one, dict) and "figures" in one for one in files):
+    if not isinstance(files, list) or not all(isinstance(entry, dict) and "figures" in entry for entry in files):
         raise Malformed(f"{path} holds no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
-    return {Path(str(one.get("file", ""))).name: one["figures"] for one in files}
+    return {Path(str(entry.get("file", ""))).name: entry["figures"] for entry in files}
 
 
-def baseline_for(name: str, known: Mapping[str, dict[str, Any]], alone: bool) -> dict[str, Any] | None:
-    """The baseline of recording `name`: the one of its file's name, or the only one where each is `alone`."""
-    found = known.get(Path(name).name)
-    return next(iter(known.values())) if found is None and alone and len(known) == 1 else found
+def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
+    """The baseline of recording `name`: by its file name, or the only one if there is one recording (`alone`)."""
+    match = by_file.get(Path(name).name)
+    return next(iter(by_file.values())) if match is None and is_only and len(by_file) == 1 else match
 
 
-def amount(text: str, option: str) -> int:
-    """A count as people write it: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
-    found = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
-    if found is None:
+def parse_count(text: str, option: str) -> int:
+    """Parse a count: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
+    match = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
+    if match is None:
         raise BadConfig(f"{option}: {text!r} is no amount", way_out="write 100000 or 100k")
-    return round(float(found[1].replace("_", "").replace(",", "")) * _UNITS[found[2].lower()])
+    return round(float(match[1].replace("_", "").replace(",", "")) * _UNITS[match[2].lower()])
 
 
-def share(text: str, option: str) -> float:
-    """A share: ``30%``, ``30 %`` or ``0.3``. Raises `BadConfig`."""
+def parse_share(text: str, option: str) -> float:
+    """Parse a share: ``30%``, ``30 %`` or ``0.3``. Raises `BadConfig`."""
     plain = text.strip()
     try:
         value = float(plain.rstrip("% ")) / (100 if plain.endswith("%") else 1)

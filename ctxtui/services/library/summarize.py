@@ -12,14 +12,14 @@ from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss_finder import Misses, session_misses
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.analysis.content.skills import skills_of
+from ctxtui.analysis.content.skills import call_skills
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import figures
-from ctxtui.analysis.growth.shorteners import compressors_of, policies_of
+from ctxtui.analysis.growth.shorteners import find_compressors, find_policies
 from ctxtui.analysis.money.block_costs import thread_costs
-from ctxtui.analysis.money.spending import SpendingRow, by_category, by_tool
+from ctxtui.analysis.money.spending import SpendingRow, rows_by_category, rows_by_tool
 from ctxtui.analysis.money.tool_costs import tool_costs
-from ctxtui.analysis.money.totals import main_thread, side_of
+from ctxtui.analysis.money.totals import main_thread, thread_side
 from ctxtui.analysis.session_events import CallEvent, list_events, summarize_thread
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Fidelity, count_calls, paid_id
@@ -33,7 +33,7 @@ from ctxtui.pricing.rates import Rates
 from ctxtui.services.config.clients import requests_variable
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.editing.next_request import following_request
-from ctxtui.services.library.glances import WORDS, first_user_text
+from ctxtui.services.library.glances import MAX_EXCERPT_CHARS, first_user_text
 from ctxtui.services.library.totals.spending import with_sums
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.misses import cause_of
@@ -80,9 +80,9 @@ def filled(
         lines=loaded.lines,
         skipped=len(loaded.skipped),
         sentence=_copies(session) or summarize_thread(session, chosen.thread, missed.misses),
-        refused=refusal(session, chosen.thread)[:WORDS],
-        compressors=compressors_of(session),
-        policies=policies_of(session, logs or {}),
+        refused=refusal(session, chosen.thread)[:MAX_EXCERPT_CHARS],
+        compressors=find_compressors(session),
+        policies=find_policies(session, logs or {}),
     )
     said = _said(_grown(told, book, calls, missed, usable_share), session, calls)
     return _spent(said, book, costs, _Happened(book, missed, usable_share))
@@ -115,7 +115,7 @@ def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
 def _made_here(missed: Misses, session: Session) -> Misses:
     """The misses of calls that are no copies."""
     found = [one for one in missed.misses if not session.thread_calls(one.thread)[one.number - 1].is_copy]
-    return replace(missed, found=tuple(found))
+    return replace(missed, misses=tuple(found))
 
 
 def _copies(session: Session) -> str:
@@ -200,8 +200,8 @@ def _spent(seen: SessionSummary, book: Book, costs: Mapping[str, Cost | None], h
         seen,
         read_share=_read_share(session),
         spent=spent,
-        by_category=_shares(by_category(threads, costs, own)) if priced else (),
-        by_tool=_shares(by_tool(threads, costs, book.names, own)) if priced else (),
+        by_category=_shares(rows_by_category(threads, costs, own)) if priced else (),
+        by_tool=_shares(rows_by_tool(threads, costs, book.names, own)) if priced else (),
         tools=tuple(tool_costs(session, threads, book.names)),
     )
     return with_sums(known)
@@ -238,7 +238,7 @@ def _calls_spent(session: Session, seen: SessionSummary, costs: Mapping[str, Cos
             model=index.get(call.model, -1),
             started=int(call.at or 0),
             thread=(thread.label or thread.id) if thread and thread.id != MAIN else "",
-            side=side_of(session, call, main),
+            side=thread_side(session, call, main),
         )
 
 
@@ -255,7 +255,7 @@ class _Happened:
         self._compacted: set[str] = set()
         for thread in book.session.threads:
             calls = book.session.thread_calls(thread)
-            skills = skills_of(book.session, thread)
+            skills = call_skills(book.session, thread)
             for number, (call, skill) in enumerate(zip(calls, skills, strict=True), 1):
                 self._number[call.id], self._skill[call.id] = number, skill
                 if number > 1 and call.epoch.start == COMPACTION and call.epoch != calls[number - 2].epoch:
@@ -313,6 +313,6 @@ def _last_answer(session: Session, head: int) -> str:
     while head:
         node = tree[head]
         if CATEGORIES[node.category] == "assistant" and node.block.kind != "header" and (text := read(node.block).text):
-            return text[:WORDS]
+            return text[:MAX_EXCERPT_CHARS]
         head = node.parent
     return ""

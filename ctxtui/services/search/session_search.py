@@ -1,4 +1,7 @@
-"""Search an open session in a thread, block by block; a new pattern replaces the running search."""
+"""Search an open session in a thread, block by block.
+
+A new pattern replaces the running search.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.content.search import words_of
+from ctxtui.analysis.content.search import searchable_text
 from ctxtui.core.errors import BadPattern
 from ctxtui.core.tree import Tree
 from ctxtui.services.search.pattern import Pattern
@@ -103,9 +106,9 @@ class SessionSearcher:
         before, digests = self._last_hits, list(self._tree.blocks)
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
-                seen = self._seen
+                searched = self._seen
                 self._seen = len(digests)
-                return digests[seen:], SessionHits(pattern, dict(before.spans))
+                return digests[searched:], SessionHits(pattern, dict(before.spans))
             if self._seen == len(digests) and _narrows(before.pattern, pattern):
                 return list(before.spans), SessionHits(pattern)
         self._seen = len(digests)
@@ -115,7 +118,7 @@ class SessionSearcher:
         block = self._tree.blocks[digest]
         if not pattern.may_hold(block.body):
             return []
-        return list(islice(pattern.spans(words_of(block)), MAX_BLOCK_HITS))
+        return list(islice(pattern.spans(searchable_text(block)), MAX_BLOCK_HITS))
 
 
 def _narrows(before: Pattern, now: Pattern) -> bool:

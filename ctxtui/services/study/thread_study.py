@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from ctxtui.analysis.audit import build_record
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.miss import CacheMiss
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.content.duplicates import DuplicateFinder, Repeat
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.content.duplicates import Duplicate, DuplicateFinder
 from ctxtui.analysis.money.ledger import CostLedger
-from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.analysis.session_events import CallEvent, list_events
 from ctxtui.analysis.short_names import Names
@@ -57,9 +57,9 @@ class ThreadStudy:
         self.records: Sequence[tuple[int, int]] = ()
         """Correct forecasts, and all forecasts, of the first n calls, by n; empty until known."""
         self._recorded: tuple[object, int] = (None, 0)
-        self.stays = Stays(session.tree)
+        self.stays = BlockLifetimes(session.tree)
         """The calls that contain each block."""
-        self.repeated: Mapping[int, Repeat] = {}
+        self.repeated: Mapping[int, Duplicate] = {}
         """Repeated content in the thread's contexts, by node, as far as they were searched."""
         self._repeats: DuplicateFinder | None = None
         self._searched = 0
@@ -91,46 +91,55 @@ class ThreadStudy:
             del self.spent[same + 1 :], self.lacking[same + 1 :]
             for ledger in (self.ledger, self.next_ledger):
                 if ledger is not None:
-                    ledger.back(same)
-            self.stays.back(same)
+                    ledger.truncate(same)
+            self.stays.truncate(same)
             self._searched = min(self._searched, same)
             self.turns.forget_after(same)
         self.turns.extend(self.calls)
         self.boundaries.extend(self.calls)
 
     def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
-        """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
+        """Find the events of the current calls, with the session's `misses`.
+
+        True if there was anything to do.
+        """
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
-        self.missed = {one.number: one for one in misses if one.thread == self.thread}
+        self.missed = {miss.number: miss for miss in misses if miss.thread == self.thread}
         self.events = list_events(self._session, self.thread, misses)
         self._seen_calls, self._misses = calls, misses
         return True
 
     def compare_forecasts(self, book: Book) -> bool:
         """Compare forecasts of the calls with their reports; True if there was anything to do."""
-        calls, known = self.calls, book.forecast_count
-        if self._recorded[0] is calls and self._recorded[1] == known:
+        calls, forecasts = self.calls, book.forecast_count
+        if self._recorded[0] is calls and self._recorded[1] == forecasts:
             return False
-        self.records, self._recorded = build_record(book, calls), (calls, known)
+        self.records, self._recorded = build_record(book, calls), (calls, forecasts)
         return True
 
     def track_lifetimes(self, limit: int) -> bool:
-        """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
+        """Track how long blocks stay, for up to `limit` further calls.
+
+        True if there was anything to do.
+        """
         with self.lock:
             before = self.stays.done
             return self.stays.advance(self.calls, limit) > before
 
     def find_repeats(self, names: Names, limit: int) -> bool:
-        """Look for repeats in up to `limit` further blocks; True if there was anything to do."""
+        """Look for repeats in up to `limit` further blocks.
+
+        True if there was anything to do.
+        """
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)
-            self.repeated = self._repeats.found
+            self.repeated = self._repeats.duplicates
         with self.lock:
             calls, begun = self.calls, self._searched
             for index in range(begun, min(len(calls), begun + limit)):
-                if not self._repeats.show(calls[index].sent_head, limit):
+                if not self._repeats.search_path(calls[index].sent_head, limit):
                     return True
                 self._searched = index + 1
         return self._searched > begun
@@ -165,16 +174,16 @@ class ThreadStudy:
         first price.
         """
         for call in self.calls[len(self.spent) - 1 : self.priced]:
-            row = row_of(call, costs[call.id], "")
+            row = call_row(call, costs[call.id], "")
             before = self.spent[-1]
             self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
             self.lacking.append(self.lacking[-1] + row.at_least)
 
 
 class RecordingEnd:
-    """The end of a recording, read into `session` as if it began there, to be shown before the rest.
+    """The end of a recording, read into `session` as if it began there.
 
-    Its blocks are never counted: that takes a study of the whole recording.
+    It is shown before the rest is read. Its blocks are never counted: that takes a study of the whole recording.
     """
 
     def __init__(self, session: Session, settings: Settings) -> None:

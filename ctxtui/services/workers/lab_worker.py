@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ctxtui.analysis.lab.lab import Experiment
-from ctxtui.analysis.lab.on_record import on_record
+from ctxtui.analysis.lab.on_record import apply_to_record
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.analysis.lab.variant_session import variant_session
@@ -35,9 +35,9 @@ class LabProgress(NamedTuple):
 
 
 class OpenLab:
-    """The lab of the session `name`, counted once, with all variants tried so far; for a `Worker`.
+    """The lab of the session `name`, counted once, with all variants tried so far.
 
-    Raises `CtxtuiError`.
+    For a `Worker`. Raises `CtxtuiError`.
     """
 
     def __init__(self, name: str, cwd: Path, settings: Settings) -> None:
@@ -60,9 +60,9 @@ class OpenLab:
         """Try all variants among which the best is sought."""
         yield from self._try(sought())
 
-    def _try(self, wanted: Sequence[Variant]) -> Iterator[LabProgress]:
+    def _try(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:
         tried = [run.variant for run in self._runs]
-        new = [one for one in wanted if one not in tried]
+        new = [variant for variant in wanted_variants if variant not in tried]
         trial = Experiment(self._bench, new)
         yield LabProgress(0, trial.total, len(new))
         steps, done = iter(trial), 0
@@ -76,7 +76,7 @@ class OpenLab:
 
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
-        session, run = self._loaded.session, on_record(self._bench, self._runs[0], self._runs[index])
+        session, run = self._loaded.session, apply_to_record(self._bench, self._runs[0], self._runs[index])
         title = f"{session.about.title or self._loaded.name} (what if: {variant_words(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))

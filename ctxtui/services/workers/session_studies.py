@@ -1,4 +1,7 @@
-"""Work on one session at a time for commands over many (`services.session_work`): lab, audit, limits, report."""
+"""Work on one session for commands over many: lab, audit, limits, report.
+
+The commands use `services.session_work`.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.lab.experiment import bench_of, keep_loaded, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, tried
-from ctxtui.services.library.limit_checks import MeasuredRecording, measured
-from ctxtui.services.library.report import ReportDraft, drafted
+from ctxtui.services.library.limit_checks import MeasuredRecording, measure
+from ctxtui.services.library.report import ReportDraft, draft_report
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.session_work import Say
@@ -50,7 +53,7 @@ class AuditRequest(NamedTuple):
 
 
 class ReportRequest(NamedTuple):
-    """A request to report on the session, or on call `number` of its `thread` (0: the whole session)."""
+    """A request to report on the session, or on call `number` of `thread` (0: the whole)."""
 
     settings: Settings
     thread: str = ""
@@ -96,14 +99,14 @@ def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
     """Measure the figures that limits apply to. Raises what `open_named` raises."""
     settings, limits = request
     with open_counted(named, settings, say) as (loaded, counter):
-        return measured(loaded.session, counter, settings, limits)
+        return measure(loaded.session, counter, settings, limits)
 
 
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
     """Draft the report on the session, not masked yet. Raises what `open_named` and `drafted` raise."""
     settings, thread, number = request
     with open_counted(named, settings, say, "working out the report") as (loaded, counter):
-        return drafted(loaded, counter, settings, thread, number)
+        return draft_report(loaded, counter, settings, thread, number)
 
 
 def _calls(say: Say, under: str) -> Callable[[int, int], bool]:

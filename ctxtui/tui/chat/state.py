@@ -72,7 +72,7 @@ class ChatState(InspectorState):
     def hear(self, news: RecordingNews) -> None:
         """There is more on record; in the event loop."""
         if self.loaded is not None:
-            self.loaded.take(news)
+            self.loaded.add_news(news)
             self.grow_soon()
 
     def grow_soon(self) -> None:

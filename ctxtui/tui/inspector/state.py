@@ -348,7 +348,7 @@ class InspectorState:
         if self.loaded is None:
             return
         at_end = self.at_end
-        self.loaded.take(news)
+        self.loaded.add_news(news)
         if news.session is not None:
             self.open(self.loaded)
             self.on.reopened.emit()

@@ -237,7 +237,7 @@ def facts(got: BlockContent, scene: Scene, node: int, ledger: CostLedger | None)
     lines = [_line(media) for media in got.media]
     if scene.running.is_counted(node):
         tokens = scene.running.block_tokens(node)
-        usd = ledger.block(node, tokens, scene.number) if ledger else None
+        usd = ledger.block_usd(node, tokens, scene.number) if ledger else None
         lines[-1] += f" · {numbers.tokens(tokens)} tokens"
         if usd is not None:
             lines[-1] += f" · {numbers.money(usd)} so far"

@@ -100,7 +100,7 @@ def of_header(what: Header) -> dict[str, str]:
     totals = what.totals
     if totals is not None and totals.others.calls:
         whole, main, others = (
-            numbers.least(row.usd, row.at_least) for row in (totals.whole, totals.main, totals.others)
+            numbers.least(row.usd, row.at_least) for row in (totals.total, totals.main, totals.others)
         )
         calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
         beside = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "beside it"

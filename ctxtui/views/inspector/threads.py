@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.growth.thread_tree import Kin, Size, ordered
-from ctxtui.analysis.money.spending import row_of
+from ctxtui.analysis.growth.thread_tree import Size, ThreadNode, order_threads
+from ctxtui.analysis.money.spending import call_row
 from ctxtui.core.call import Call, count_calls
 from ctxtui.core.session import Session, Thread
 from ctxtui.pricing.price import Cost
@@ -52,7 +52,9 @@ class ThreadSums:
         self._sums: dict[str, _Sum] = {}
 
     def rows(self, session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadRow]:
-        """The threads as a tree (see `thread_tree.ordered`); `costs` holds prices by call, None where there is none."""
+        """The threads as a tree (see `thread_tree.order_threads`); `costs` holds prices by call, None if
+        there is none.
+        """
         return [self._with(session, row, costs, size) for row in thread_rows(session)]
 
     def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:
@@ -87,7 +89,7 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
     if call.usage is not None:
         if call.id not in costs:
             return False
-        more = row_of(call, costs.get(call.id), "")
+        more = call_row(call, costs.get(call.id), "")
         found.usd = found.usd if more.usd is None else (found.usd or 0.0) + more.usd
         found.lacking += more.at_least
         if not call.is_sum:
@@ -99,8 +101,8 @@ def _add(found: _Sum, call: Call, costs: Mapping[str, Cost | None]) -> bool:
 
 
 def thread_rows(session: Session) -> list[ThreadRow]:
-    """The threads as a tree (see `thread_tree.ordered`), without contexts and costs."""
-    return [_row(session, thread, depth, last) for thread, depth, last in ordered(session)]
+    """The threads as a tree (see `thread_tree.order_threads`), without contexts and costs."""
+    return [_row(session, thread, depth, last) for thread, depth, last in order_threads(session)]
 
 
 def _row(session: Session, thread: Thread, depth: int, last: bool) -> ThreadRow:
@@ -147,10 +149,10 @@ def pane_table(current: str) -> Table[ThreadRow]:
     )
 
 
-def table(current: str) -> Table[Kin]:
+def table(current: str) -> Table[ThreadNode]:
     """The table of the list; `current` is the thread that the screen behind shows."""
 
-    def name(row: Kin, room: int) -> list[Span]:
+    def name(row: ThreadNode, room: int) -> list[Span]:
         shown = row.id == current
         branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
         told = safe_text.one_line(row.label, 200) or (row.id if row.depth else "main")
@@ -162,18 +164,18 @@ def table(current: str) -> Table[Kin]:
     return Table((Column("    thread", 0, name, "left"), *_FIGURES))
 
 
-def _calls(row: Kin) -> str:
+def _calls(row: ThreadNode) -> str:
     begins = f", begun after call {row.since:,} of the line that started it" if row.since else ""
     return f"{row.calls:,} call{'' if row.calls == 1 else 's'} of this line of context{begins}."
 
 
-def _context(row: Kin) -> str:
+def _context(row: ThreadNode) -> str:
     if row.tokens is None or row.peak is None:
         return ""
     return sums.less(row.tokens, row.peak, row.peak - row.tokens, ("now", "at its peak", "since"))
 
 
-def _sent(row: Kin) -> str:
+def _sent(row: ThreadNode) -> str:
     if row.sent is None:
         return ""
     if row.sent and not row.calls:
@@ -185,29 +187,29 @@ def _sent(row: Kin) -> str:
     return f"{told}, {row.sent // row.calls:,} each on average{answered}."
 
 
-def _spent(row: Kin) -> str:
+def _spent(row: ThreadNode) -> str:
     return sums.rate(row.least, (row.sent or 0) + (row.answered or 0), "tokens in and out")
 
 
-def sums_of_total(rows: Sequence[Kin]) -> str:
+def sums_of_total(rows: Sequence[ThreadNode]) -> str:
     """What all threads cost together, as a sum."""
     known = [row.least for row in rows if row.least]
     return sums.added_money(sum(known), known, "threads") if known else ""
 
 
-def _since(row: Kin, room: int) -> Span:
+def _since(row: ThreadNode, room: int) -> Span:
     none = numbers.NOT_YET if row.depth else numbers.NOT_APPLICABLE
     return Span(f"{row.since:,}" if row.since else none, "dim")
 
 
-def _cost(row: Kin, room: int) -> Span:
+def _cost(row: ThreadNode, room: int) -> Span:
     style = "ink bold" if (row.least or 0) >= 1 else "ink" if row.usd is not None else "dim"
     return Span(numbers.least(row.least, row.usd is None) if row.priced else numbers.NONE, style)
 
 
 _WIDE: Final = 100
 """Cells of a line from which the list has every column."""
-_FIGURES: Final[tuple[Column[Kin], ...]] = (
+_FIGURES: Final[tuple[Column[ThreadNode], ...]] = (
     Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim"), sum=_calls),
     Column("from call", 11, _since, from_width=_WIDE, sum=_calls),
     Column("context", 9, lambda row, _: Span(_tokens(row.tokens), "dim"), sum=_context),

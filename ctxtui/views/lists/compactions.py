@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Again, Compaction, Fact
+from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Compaction, Fact, Recovery
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
@@ -128,16 +128,16 @@ def sentences(one: Compaction) -> Iterator[Spans]:
         told = "the summary is encrypted: what counts as lost may still stand in it"
         yield [Span(" ▲ ", "warn"), Span(told, "warn")]
     counts = [
-        f"{one.total(kind) - one.lost(kind):,} of {numbers.many(one.total(kind), kind)}"
+        f"{one.count_facts(kind) - one.count_lost(kind):,} of {numbers.many(one.count_facts(kind), kind)}"
         for kind in _LIST_ORDER
-        if one.total(kind)
+        if one.count_facts(kind)
     ]
     yield [Span(" ✓ ", "ok"), Span("names "), Span(", ".join(counts) or "nothing was looked for", "dim")]
     back = one.brought_back
     if not back:
         yield [Span(" · ", "dim"), Span("no file that the agent knew was read again", "dim")]
         return
-    files = sum(any(again.tokens for again in fact.again) for fact in one.of(FILE))
+    files = sum(any(again.tokens for again in fact.again) for fact in one.facts_of(FILE))
     usd = one.again_usd
     paid = f", {numbers.money(usd)} since" if usd is not None else ""
     yield [
@@ -184,7 +184,7 @@ def _back(fact: Fact, room: int) -> list[Span]:
     return [Span(first.how, "warn" if first.tokens else "ink"), Span(f" at {first.call:,}{more}", "dim")]
 
 
-def _sum(again: Sequence[Again]) -> int:
+def _sum(again: Sequence[Recovery]) -> int:
     return sum(one.tokens for one in again)
 
 
@@ -248,9 +248,9 @@ def noted(one: Compaction, shown: str) -> list[Span]:
     if shown == ALL:
         return [Span("lost and kept", "dim")]
     counts = [
-        numbers.many(one.lost(kind) if shown == LOST else one.total(kind) - one.lost(kind), kind)
+        numbers.many(one.count_lost(kind) if shown == LOST else one.count_facts(kind) - one.count_lost(kind), kind)
         for kind in _LIST_ORDER
-        if one.total(kind)
+        if one.count_facts(kind)
     ]
     return [Span(", ".join(counts), "ink" if shown == LOST else "dim")]
 

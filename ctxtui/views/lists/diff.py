@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Final
 
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide
-from ctxtui.analysis.content.normalized import words_of
-from ctxtui.analysis.content.volatile import Unsteady
+from ctxtui.analysis.content.normalized import diff_text
+from ctxtui.analysis.content.volatile import ChangingBlock
 from ctxtui.analysis.content.word_diff import DiffSpan, word_diff
 from ctxtui.core.category import INDEX
 from ctxtui.views.blocks import one_line
@@ -38,14 +38,14 @@ _RESULT: Final = INDEX["tool_result"]
 _WIDE: Final = 100
 """Cells from which on a row says why a block left."""
 
-Row = Spans | Change | Unsteady
+Row = Spans | Change | ChangingBlock
 
 
 class DiffList:
     """The rows of `found` and of the blocks that change in the run of its second side. `opened` are the indices of
     the rows that are open, `whole` says that all lines of a changed block are shown, not only those near a change."""
 
-    def __init__(self, found: Diff, steady: Sequence[Unsteady]) -> None:
+    def __init__(self, found: Diff, steady: Sequence[ChangingBlock]) -> None:
         self.found = found
         self._steady = steady
         self.by_size = False
@@ -73,7 +73,7 @@ class DiffList:
 
     def selectable(self, index: int) -> bool:
         """Whether row `index` is a difference."""
-        return isinstance(self.rows[index], Change | Unsteady)
+        return isinstance(self.rows[index], Change | ChangingBlock)
 
     def change(self, index: int) -> Change | None:
         """The change of row `index`."""
@@ -91,7 +91,7 @@ class DiffList:
     def line(self, index: int, line: int, room: int, *, here: bool) -> Spans:
         """Line `line` of row `index` in `room` cells; `here` is where the cursor stands."""
         row = self.rows[index]
-        if not isinstance(row, Change | Unsteady):
+        if not isinstance(row, Change | ChangingBlock):
             return [Span(" "), *(self._body(index, room).line(line) or ())]
         if line:
             return [Span("  "), *(self._body(index, room).line(line - 1) or ())]
@@ -107,7 +107,7 @@ class DiffList:
         return found
 
     def _made(self, row: Row, room: int) -> Body:
-        if isinstance(row, Unsteady):
+        if isinstance(row, ChangingBlock):
             side = self.found.b
             return Body(drawn(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
         if not isinstance(row, Change):
@@ -118,7 +118,7 @@ class DiffList:
         side, node = (self.found.a, row.before) if row.after is None else (self.found.b, row.after)
         assert node is not None
         style = "del" if row.after is None else "add"
-        lines = safe_text.lines(words_of(side.tree[node]))
+        lines = safe_text.lines(diff_text(side.tree[node]))
         return Body(([Span("  │ ", style), *safe_text.spans(text, "ink")] for text in lines), room, hang=4)
 
 
@@ -126,12 +126,12 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
     old, new = a.tree[before], b.tree[after]
     if raw:
         return word_diff(old.block.body.decode("utf-8", "replace"), new.block.body.decode("utf-8", "replace"))
-    return word_diff(words_of(old), words_of(new))
+    return word_diff(diff_text(old), diff_text(new))
 
 
 def summary(found: Diff) -> Iterator[list[Span]]:
     """What both share, and what there is of each kind of change."""
-    if found.same:
+    if found.is_same:
         told = f"The model reads the same: {_blocks(found.shared + found.kept)}, "
         yield [Span(told), Span(numbers.tokens(found.shared_tokens + found.kept_tokens), "bold"), Span(" tokens.")]
         return
@@ -153,7 +153,7 @@ def totals(found: Diff) -> Iterator[Span]:
     """How many blocks of each kind, with their tokens, in one line."""
     between = ""
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
-        count, before, after = found.total(kind)
+        count, before, after = found.count_changes(kind)
         if count:
             tokens = f"{numbers.tokens(before)} → {numbers.tokens(after)}" if kind == CHANGED else ""
             tokens = tokens or numbers.tokens(before if kind == LEFT else after)
@@ -207,7 +207,7 @@ def change_row(found: Diff, change: Change, room: int, *, here: bool = False) ->
     else:
         tokens = numbers.tokens((change.tokens_before if change.after is None else change.tokens_after) or 0)
     style = {ENTERED: "add", LEFT: "del"}.get(change.kind, "ink")
-    why = found.why(change) if room >= _WIDE else ""
+    why = found.removal_reason(change) if room >= _WIDE else ""
     right = f"{why}  {tokens}" if why else tokens
     return _line([Span("▸" if here else " ", "accent"), SIGN[change.kind]], side, node, Span(right, style), room)
 
@@ -239,7 +239,7 @@ def sum_of_total(found: Diff) -> str:
     """What the figures of the first lines are made of."""
     told = [f"They share {_blocks(found.shared)} with {found.shared_tokens:,} tokens from the start."]
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
-        count, before, after = found.total(kind)
+        count, before, after = found.count_changes(kind)
         if count:
             told.append(f"{_blocks(count)} {kind}, {before:,} tokens before and {after:,} now.")
     return " ".join(told)
@@ -250,7 +250,7 @@ def said(side: DiffSide, node: int) -> Preview:
     return preview_of(side.book, node)
 
 
-def steady_row(side: DiffSide, one: Unsteady, room: int, *, here: bool = False) -> list[Span]:
+def steady_row(side: DiffSide, one: ChangingBlock, room: int, *, here: bool = False) -> list[Span]:
     """A block that changed within the run: how often, and last at which call."""
     told = f"{one.changes:,}× last at call {one.calls[-1]:,}"
     return _line([Span("▸" if here else " ", "accent"), SIGN[CHANGED]], side, one.nodes[-1], Span(told, "warn"), room)

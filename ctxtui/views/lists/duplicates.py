@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Repeat
+from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE, Duplicate
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns
 from ctxtui.views.blocks import one_line
@@ -32,14 +32,14 @@ class Repeated(Struct, frozen=True):
     """A repeat with the `tokens` of its block, its category, and where the other one stands: its turn and the block's
     place in the context, from 1 (0: none)."""
 
-    repeat: Repeat
+    repeat: Duplicate
     tokens: int
     category: int
     other_turn: int
     other_place: int
 
 
-def repeated(tree: Tree, turns: Turns, found: Repeat, tokens: int, category: int) -> Repeated:
+def repeated(tree: Tree, turns: Turns, found: Duplicate, tokens: int, category: int) -> Repeated:
     """The row of a repeat in `tree` whose block has so many tokens and is shown in `category`; `turns` are those of its
     thread."""
     return Repeated(found, tokens, category, turns.number_of(found.other), tree[found.other].depth)

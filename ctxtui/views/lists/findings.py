@@ -9,7 +9,7 @@ from typing import Final
 
 from ctxtui.analysis.findings.finding import Finding
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.placed_marks import LIVES
+from ctxtui.analysis.lab.placed_markers import LIVES
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.canonical import Json
 from ctxtui.views.blocks.body import wrapped
@@ -29,6 +29,11 @@ def sentence(one: Finding) -> str:
     """What is the case, with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
     text = _filled(one, one.says)
     return text[:1].upper() + text[1:]
+
+
+def short(one: Finding) -> str:
+    """What a risk is, in few words: ``secret in the context: api key``."""
+    return f"{one.kind}: {names(one.names)}"
 
 
 def cure(one: Finding) -> str:
@@ -140,8 +145,8 @@ def price_lines(one: PricedFinding, what: Findings) -> Iterator[Spans]:
         yield [Span(f" saves about {numbers.money(one.saves)} over {what.horizon:,} calls like those so far")]
     yield from _staged(one)
     rest = one.rest
-    if rest is not None and rest.holding:
-        held = f"{rest.holding:,} of {numbers.many(rest.calls, 'later call')}"
+    if rest is not None and rest.affected_calls:
+        held = f"{rest.affected_calls:,} of {numbers.many(rest.calls, 'later call')}"
         line = [Span(f" applied now, {held}: {numbers.tokens(sum(rest.saved))} tokens less", "dim")]
         if rest.usd is not None:
             least = " at least" if rest.partial else ""

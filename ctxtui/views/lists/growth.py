@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.growth import feasible as answers
 from ctxtui.analysis.growth import growth as shapes
-from ctxtui.analysis.growth.feasible import Feasible, GrowthReport
+from ctxtui.analysis.growth.feasible import Feasibility, GrowthReport
 from ctxtui.analysis.growth.growth import GrownPart, Growth, GrowthShape
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
 from ctxtui.views.lists.preflight import units, when
@@ -189,7 +189,7 @@ _STYLES: Final = {
 }
 
 
-def feasible_words(found: Feasible) -> str:
+def feasible_words(found: Feasibility) -> str:
     """Whether so many more fit, as a range."""
     count = units(found.unit, found.ahead)
     if found.after is None:

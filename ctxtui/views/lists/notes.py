@@ -13,8 +13,8 @@ from ctxtui.views.text.table import Column, Table
 
 def where(one: PlacedNote) -> str:
     """The call at which it stands, and its thread where that is not the main one."""
-    words = f"call {one.call:,}" if one.call is not None else "not sent yet" if one.found else "no longer there"
-    return f"{words} {safe_text.one_line(one.thread)}" if one.found and one.thread != "main" else words
+    words = f"call {one.call:,}" if one.call is not None else "not sent yet" if one.is_found else "no longer there"
+    return f"{words} {safe_text.one_line(one.thread)}" if one.is_found and one.thread != "main" else words
 
 
 def table(category: Callable[[int], int]) -> Table[PlacedNote]:
@@ -26,7 +26,7 @@ def table(category: Callable[[int], int]) -> Table[PlacedNote]:
     return Table(
         (
             Column("", 1, lambda one, _: of_note(one.note)),
-            Column("", 16, lambda one, _: Span(where(one), "ink" if one.found else "faint"), "left", gap=1),
+            Column("", 16, lambda one, _: Span(where(one), "ink" if one.is_found else "faint"), "left", gap=1),
             Column("", 1, glyph, gap=1),
             Column("", 0, _words, "left", gap=1, least=0),
         ),

@@ -28,10 +28,14 @@ _WIDE: Final = 110
 
 def title(one: Suggestion) -> str:
     """What to do: ``drop 12 unused tools``, ``externalize large + truncate results``."""
-    return advice.named(one.what) if isinstance(one.what, Advice) else findings.cure(one.what.finding)
+    if isinstance(one.what, Advice):
+        return advice.named(one.what)
+    return findings.short(one.what.finding) if one.is_warning else findings.cure(one.what.finding)
 
 
 def _group(one: Suggestion) -> Spans:
+    if one.is_warning:
+        return [Span(" warnings", "crit bold"), Span("  look at these first; a fix is staged for each alone", "dim")]
     if one.is_safe:
         return [Span(" safe", "ok bold"), Span("  no text goes that the model may need again", "dim")]
     return [Span(" loses text", "warn bold"), Span("  what later blocks quote stays", "dim")]
@@ -55,6 +59,8 @@ def _frees(one: Suggestion, room: int) -> Span:
 
 def _risk(one: Suggestion, room: int) -> Span:
     risk = one.what.risk
+    if one.is_warning:
+        return Span("masks or takes out" if one.edits else "by hand", "dim")
     if risk is None:
         return Span("breakpoints" if one.edits else "by hand", "dim")
     if one.is_safe and risk > Risk.OUTSIDE:

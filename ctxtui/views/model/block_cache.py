@@ -123,9 +123,9 @@ class Readings:
     def words(self, node: int) -> str:
         """The text of the block that a search looks into."""
         # Imported here: nothing is searched on the first screen.
-        from ctxtui.analysis.content.search import words_of_reading
+        from ctxtui.analysis.content.search import text_of_content
 
-        return words_of_reading(self.reading(node), self._session.tree[node].block.kind)
+        return text_of_content(self.reading(node), self._session.tree[node].block.kind)
 
     def preview(self, node: int) -> Preview:
         """The block in one line; ``·`` while it is not ready."""

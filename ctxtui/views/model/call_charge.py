@@ -103,7 +103,7 @@ class KnownCharge:
             # The end of a long recording has no book yet.
             return None
         call, running, contexts = scene.call, scene.running, scene.book.contexts
-        read = contexts.of(call), contexts.at(scene.head), running, running.version
+        read = contexts.read_of(call), contexts.absences_at(scene.head), running, running.version
         made_of = call, scene.figures, read
         if self._known[0] != made_of:
             self._known = made_of, charge(scene, path)

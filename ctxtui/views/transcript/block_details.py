@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.model.scene import Scene
@@ -15,24 +15,26 @@ from ctxtui.views.text.signs import REPEAT
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.block_weights import Weight
-    from ctxtui.analysis.content.duplicates import Repeat
+    from ctxtui.analysis.content.block_weights import BlockWeight
+    from ctxtui.analysis.content.duplicates import Duplicate
     from ctxtui.analysis.money.ledger import CostLedger
 
 
-def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None, room: int) -> list[list[Span]]:
+def details(
+    scene: Scene, node: int, stays: BlockLifetimes | None, repeat: Duplicate | None, room: int
+) -> list[list[Span]]:
     """The lines for the block of `node` in `room` cells; none where nothing is known of it yet, nor for a rule or what
     an edit puts in, which stand for no node."""
     # Imported here: nothing is open on the first screen.
-    from ctxtui.analysis.content.block_weights import weight
+    from ctxtui.analysis.content.block_weights import block_weight
 
     if node <= ROOT or stays is None or not scene.running.is_counted(node):
         return []
-    found = weight(node, scene.running.block_tokens(node), stays, scene.number)
+    found = block_weight(node, scene.running.block_tokens(node), stays, scene.number)
     texts = []
     gone = scene.running.absence(scene.head, node) if scene.session.tree.holds(scene.head, node) else None
     if gone is not None:
-        texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.says}")
+        texts.append(f"gone since call {gone.since:,}, as inferred from its report: {gone.reason_text}")
     # What entered with this call has carried nothing yet, and nothing is known of how it keeps.
     if found.calls > 1 or found.stability:
         many = f"{found.calls:,} call{'s' if found.calls != 1 else ''}"
@@ -44,7 +46,7 @@ def details(scene: Scene, node: int, stays: Stays | None, repeat: Repeat | None,
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
-def cacheable(weight: Weight) -> str:
+def cacheable(weight: BlockWeight) -> str:
     """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
     if not weight.stability:
         return "cacheable: not known yet"
@@ -54,7 +56,7 @@ def cacheable(weight: Weight) -> str:
     )
 
 
-def told(repeat: Repeat, turn: int) -> str:
+def told(repeat: Duplicate, turn: int) -> str:
     """A repeat in a sentence, for the details of an open block; `turn` is that of the other one (0: none)."""
     # Imported here: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
@@ -70,7 +72,7 @@ def told(repeat: Repeat, turn: int) -> str:
     }[repeat.kind]
 
 
-def standing(tree: Tree, path: Sequence[int], repeat: Repeat | None) -> Repeat | None:
+def standing(tree: Tree, path: Sequence[int], repeat: Duplicate | None) -> Duplicate | None:
     """`repeat`, if what stands for its block is on the context's `path` (its nodes in prompt order), too."""
     if repeat is None or repeat.other == ROOT:
         return repeat
@@ -93,7 +95,7 @@ def this_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
         start = tree[scene.head].turn_start
         if start != ROOT and here.depth < tree[start].depth:
             return 0.0
-    return scene.running.block_tokens(node) * ledger.charged(scene.index).rate(here.depth)
+    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(here.depth)
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
@@ -101,14 +103,18 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
     unknown = Span(numbers.NONE, "faint")
     if ledger is None:
         return "", unknown
-    made, entered = ledger.stays.answered(node), ledger.stays.first(node)
+    made, entered = ledger.stays.answering_call(node), ledger.stays.first_call(node)
     if made is None and entered is None:
         return "", unknown
     # A result belongs to the call that it answers, a user's text to the call that first read it.
     number = made + 1 if made is not None else entered or 0
     if made is None and scene.session.tree[node].category != _RESULT:
         number += 1
-    usd = ledger.block(node, scene.running.block_tokens(node), scene.number) if scene.running.is_counted(node) else None
+    usd = (
+        ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
+        if scene.running.is_counted(node)
+        else None
+    )
     if usd is None:
         return str(number or 1), unknown
     return str(number or 1), Span(numbers.money(usd), "dim" if usd >= 0.0005 else "faint")
@@ -118,7 +124,7 @@ def words(scene: Scene, ledger: CostLedger | None, node: int) -> str:
     """``$0.007 this call · $1.61 so far``; "" while nothing is known of the money."""
     if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
-    now, whole = this_call(scene, ledger, node), ledger.block(node, scene.running.block_tokens(node), scene.number)
+    now, whole = this_call(scene, ledger, node), ledger.block_usd(node, scene.running.block_tokens(node), scene.number)
     if not whole:
         return ""
     first = f"{numbers.money(now)} this call · " if now is not None else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.block_lifetimes import Stays
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.core.block import UNREADABLE
 from ctxtui.core.call import answer_path
 from ctxtui.core.category import CATEGORIES, INDEX
@@ -29,7 +29,7 @@ from ctxtui.views.transcript.row_index import MISSING, Boundaries, PathNodes, Ro
 from ctxtui.views.transcript.rows import TranscriptRow
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.content.duplicates import Repeat
+    from ctxtui.analysis.content.duplicates import Duplicate
     from ctxtui.analysis.content.search import Find
     from ctxtui.analysis.money.ledger import CostLedger
     from ctxtui.views.blocks.body import Body
@@ -63,7 +63,7 @@ class MadeRows:
             running,
             running.version,
             len(running.moved_categories),
-            scene.book.contexts.at(head),
+            scene.book.contexts.absences_at(head),
             charge,
             scene.partial,
         )
@@ -185,9 +185,9 @@ class ContextRows:
         self.preview_lines = 6
         self.noted: Mapping[int, Note] = {}
         """Notes and bookmarks by node."""
-        self.stays: Stays | None = None
+        self.stays: BlockLifetimes | None = None
         """In which calls of the thread each block stood."""
-        self.repeats: Mapping[int, Repeat] = {}
+        self.repeats: Mapping[int, Duplicate] = {}
         """What of the thread's contexts stands elsewhere too, by node."""
         self.find: Find | None = None
         """What a search marks."""
@@ -361,7 +361,7 @@ class ContextRows:
             made = replace(made, mark=MARK["marked"].span)
         return made if note is None else replace(made, note=of_note(note))
 
-    def _repeat(self, node: int) -> Repeat | None:
+    def _repeat(self, node: int) -> Duplicate | None:
         """Where the content of a block stands, too, in the context shown."""
         found = self.repeats.get(node)
         return found and standing(self.readings.tree, self.path, found)

@@ -81,13 +81,13 @@ class Bodies:
     def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Content:
         # Imported here: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
-        from ctxtui.analysis.labels.labelling import words
+        from ctxtui.analysis.labels.labelling import searched_text
         from ctxtui.views.blocks import content
         from ctxtui.views.blocks.content import facts
 
         if entry == MISSING:
             figure = missing_block(scene.book, scene.call, scene.figures.not_recorded or 0)
-            told = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else words(read(figure.block))
+            told = "" if scene.call.fidelity == Fidelity.TRANSCRIPT else searched_text(read(figure.block))
             return content.missing(figure.tokens, figure.lo, figure.hi, scene.figures.attached, told)
         node = scene.session.tree[entry]
         if how.raw:
@@ -105,7 +105,7 @@ class Bodies:
             highlight=self.highlight,
             facts=facts(got, scene, entry, ledger) if got.media else (),
         )
-        return content.under(segment_lines(scene, entry, words(got), room), body)
+        return content.under(segment_lines(scene, entry, searched_text(got), room), body)
 
 
 def body_line(

@@ -121,9 +121,9 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     told = "system prompt and tools"
     if scene.call.fidelity != Fidelity.TRANSCRIPT:
         # Imported here: on most first screens nothing of the kind stands.
-        from ctxtui.analysis.read.searches import unseen
+        from ctxtui.analysis.read.searches import describe_additions
 
-        told = unseen(scene.book.searches, scene.session.tree, scene.call) or told
+        told = describe_additions(scene.book.searches, scene.session.tree, scene.call) or told
     told = f"{told}, inferred from the report"
     if scene.figures.attached:
         told = f"{numbers.guessed(scene.figures.not_recorded or 0)} {told}; "

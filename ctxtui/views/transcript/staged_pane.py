@@ -210,10 +210,10 @@ def _prices(what: StagedPane, room: int) -> Iterator[Spans]:
 def _rest(what: StagedPane, room: int) -> Iterator[Spans]:
     """What the rest of the recording would have cost more, or less, in the calls that followed."""
     rest = what.rest
-    if rest is None or rest.usd is None or not rest.holding or abs(rest.usd) < _WORTH:
+    if rest is None or rest.usd is None or not rest.affected_calls or abs(rest.usd) < _WORTH:
         return
     calls = f"{rest.calls:,} call{'' if rest.calls == 1 else 's'} to the end"
-    held = f", {rest.holding:,} with it" if rest.holding < rest.calls and room >= _WIDE else ""
+    held = f", {rest.affected_calls:,} with it" if rest.affected_calls < rest.calls and room >= _WIDE else ""
     told, usd = f" {calls}{held} ", ("≥ " if rest.partial else "") + numbers.signed_money(rest.usd)
     yield [Span(cells.left(told, max(1, room - len(usd) - 1))), Span(usd, f"{paid(rest.usd)} bold")]
 

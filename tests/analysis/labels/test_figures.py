@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import block_figures, figures
 from ctxtui.analysis.labels.figures import label_figures, segment_figures, segments_of, session_labels
-from ctxtui.analysis.labels.labelling import Labelling, words
+from ctxtui.analysis.labels.labelling import Labelling, searched_text
 from ctxtui.analysis.labels.rules import parse_rule
 from ctxtui.analysis.labels.segments import UNLABELLED, Segment
 from ctxtui.analysis.running_totals import RunningTotals
@@ -38,7 +38,7 @@ TEXTS = [
 
 def labels(card: ModelCard):  # type: ignore[no-untyped-def]
     def split(node: Node) -> list[Segment]:
-        text, category = words(read(node.block)), CATEGORIES[node.category]
+        text, category = searched_text(read(node.block)), CATEGORIES[node.category]
         found = []
         for start, end, rule, begins in RULES.pieces(category, node.block.body, text):
             label, counts = ("", node.category)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.what_if import Replay, Weigh
-from ctxtui.analysis.content.block_lifetimes import Stays
-from ctxtui.analysis.money.edited_calls import EditedThread, freed_by
+from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
+from ctxtui.analysis.money.edited_calls import EditedThread, freed_tokens
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.analysis.request_counts import weigh_as_reported
 from ctxtui.cache.simulate import Simulator
@@ -114,15 +114,15 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     again = sent_again(table, book, counter)
     later = zip(scene.calls[scene.index + 1 :], again, strict=False)
     calls = [*scene.calls[: scene.index + 1], *(replace(call, usage=sent.plain) for call, sent in later)]
-    ledger = CostLedger(book, scene.running, Stays(scene.session.tree))
+    ledger = CostLedger(book, scene.running, BlockLifetimes(scene.session.tree))
     ledger.advance(calls, dict.fromkeys(scene.session.calls), len(calls))
     before = here.under.applied if here.under is not None else here.applied.without_edits
     situation = policy_context_of(here, before, coming, lambda block: here.tokens_of(block) or 0)
     thread = EditedThread(ledger, calls, coming.charge)
-    ghost = thread.under(situation, here.applied, tag, since=scene.index + 1)
+    ghost = thread.calls_under(situation, here.applied, tag, since=scene.index + 1)
     assert ghost is not None and ghost.saved == pane.rest.saved[: ghost.calls], "the strip has the same figures"
     assert pane.moments and pane.moments[0].once == tag.moments[0].once
-    scale = (tag.forecast - tag.forecast_under) / sum(freed_by(situation, here.applied).values())
+    scale = (tag.forecast - tag.forecast_under) / sum(freed_tokens(situation, here.applied).values())
     found = []
     rows = zip(calls[scene.index + 1 :], ghost.saved, ghost.more, again, strict=True)
     for number, (call, saved, more, (raw, edited, less, fair)) in enumerate(rows):

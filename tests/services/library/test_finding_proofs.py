@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
-from ctxtui.analysis.lab.on_record import on_record
-from ctxtui.analysis.lab.recorded import simulated_calls
+from ctxtui.analysis.lab.on_record import apply_to_record
+from ctxtui.analysis.lab.recorded_steps import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.core.block import HEADER
@@ -104,7 +104,7 @@ def followed(account: Account, told: Findings) -> list[tuple[PricedFinding, Proo
     found = [one for one in told.found if one.finding.edits] if later else []
     bench, numbers = bench_for(account), {call.id: n for n, call in enumerate(calls, 1)}
     runs = run(bench, [Variant(), *(staged(later, one.finding.edits) for one in found)])
-    own, *others = (on_record(bench, runs[0], one) for one in runs)
+    own, *others = (apply_to_record(bench, runs[0], one) for one in runs)
     proved = []
     for one, under in zip(found, others, strict=True):
         pairs = [(a, b) for a, b in zip(own.calls, under.calls, strict=True) if numbers.get(a.id, 0) > told.number]
@@ -327,8 +327,8 @@ def test_what_a_setting_saves_is_what_the_lab_finds() -> None:
     assert one.proved is not None
     assert one.finding.so_far == pytest.approx(-(one.proved.usd or 0.0))
     assert one.saves == pytest.approx(-(one.proved.usd or 0.0) / one.proved.calls * told.horizon)
-    assert [edit.kind for edit in one.stages] == ["breakpoint"] * len(one.stages)
-    assert one.stages
+    assert [edit.kind for edit in one.staged_edits] == ["breakpoint"] * len(one.staged_edits)
+    assert one.staged_edits
     assert not one.why_not
     assert f"{Breakpoint.keys[0]} sets one" in one.finding.setting
 

@@ -15,7 +15,7 @@ from ctxtui.analysis.cache.forecast import CacheForecaster
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, staged_blocks
 from ctxtui.analysis.findings.registry import KINDS
-from ctxtui.analysis.lab.on_record import NOT_TRIED
+from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS
 from ctxtui.analysis.money import edited_calls
 from ctxtui.analysis.request_counts import count_request
 from ctxtui.core import block as blocks
@@ -31,7 +31,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
-from ctxtui.services.library.findings import findings_of
+from ctxtui.services.library.findings import price_findings
 from ctxtui.views.lists.findings import lines, price_lines, sentence
 from ctxtui.views.text.span import plain
 from tests.cases.sessions import MODEL, Story, every_category, use
@@ -43,7 +43,7 @@ def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Finding
     counter = Counter()
     wanted = Settings(horizon=horizon)
     made = make_account(session, counter, wanted)
-    return findings_of(made, counter, choose_call(session, "", number), wanted), made, counter
+    return price_findings(made, counter, choose_call(session, "", number), wanted), made, counter
 
 
 def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, int]]:
@@ -137,7 +137,7 @@ def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
 def test_staged_edits_carry_what_was_promised_over_every_later_call(number: int) -> None:
     session = planted()
     told, _, _ = found(session, number)
-    assert any(one.rest is not None and one.rest.holding for one in told.found)
+    assert any(one.rest is not None and one.rest.affected_calls for one in told.found)
     assert unlike_promise(session, number) == []
 
 
@@ -150,12 +150,12 @@ def test_so_do_those_of_any_such_session(rounds: int, number: int, pause: float)
 
 
 def test_a_promise_that_is_wrong_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = edited_calls.freed_by
+    right = edited_calls.freed_tokens
 
     def wrong(here, after):  # type: ignore[no-untyped-def]
         return {at: 2 * tokens for at, tokens in right(here, after).items()}
 
-    monkeypatch.setattr(edited_calls, "freed_by", wrong)
+    monkeypatch.setattr(edited_calls, "freed_tokens", wrong)
     assert unlike_promise(planted(), 9) != []
 
 
@@ -268,7 +268,7 @@ def test_each_call_is_learnt_from_once_for_misses_prices_and_the_next_request(mo
         before(self, call, *told)
 
     monkeypatch.setattr(CacheForecaster, "learn", learn)
-    monkeypatch.setattr("ctxtui.services.library.findings._markers", lambda account, calls: NOT_TRIED)
+    monkeypatch.setattr("ctxtui.services.library.findings._markers", lambda account, calls: NO_MARKER_RUNS)
     session = planted()
     told, _, _ = found(session)
     assert told.found

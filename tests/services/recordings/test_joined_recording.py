@@ -182,7 +182,7 @@ def test_lists_and_the_quick_pass_have_the_same_calls(home: Path, tmp_path: Path
         assert [call.tokens for call in told.spent] == used
     assert known.total_tokens == quick.total_tokens and known.cost_usd == pytest.approx(quick.cost_usd)
     # A folder with one of the two brings both.
-    (inside,) = [one for one in library.inside(Path(row.own).parent) if one.id == path.stem]
+    (inside,) = [one for one in library.in_folder(Path(row.own).parent) if one.id == path.stem]
     assert (inside.key, inside.own, inside.size) == (row.key, row.own, row.size)
 
 

@@ -68,7 +68,7 @@ class Grown:
 
     def look(self) -> None:
         news = self.loaded.fetch()
-        self.loaded.take(news)
+        self.loaded.add_news(news)
         self.study.session_grew(news.events if self.told else None)
         if self.told:
             self.study.count_new()

@@ -103,6 +103,6 @@ def test_a_report_that_comes_without_a_block_is_taken_in() -> None:
     while study.work():
         pass
     fresh = study_of(story.session)
-    read, anew = study.book.contexts.of(told.call), fresh.book.contexts.of(told.call)
+    read, anew = study.book.contexts.read_of(told.call), fresh.book.contexts.read_of(told.call)
     assert read is not None and anew is not None and read.residual == anew.residual > 0
     assert study.scene(MAIN, 1).figures == fresh.scene(MAIN, 1).figures

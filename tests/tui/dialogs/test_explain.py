@@ -91,4 +91,4 @@ async def test_the_mouse_at_rest_on_a_word_explains_it() -> None:
             await pilot.pause(0.7)
             if tooltip.display:
                 break
-        assert "What a model reads" in str(tooltip.render()) and tooltip.region.height > 2
+        assert "The units that a model reads" in str(tooltip.render()) and tooltip.region.height > 2

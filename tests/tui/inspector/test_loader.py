@@ -29,7 +29,7 @@ class _Screen:
         if isinstance(message, Began):
             self.loaded = message.loaded
         elif isinstance(message, Brought) and self.loaded is not None:
-            self.loaded.take(message.news)
+            self.loaded.add_news(message.news)
             self.loader.taken()
         elif isinstance(message, Complete):
             self.spared = gc.get_freeze_count()

@@ -74,11 +74,11 @@ class DiffController(Controller):
             return
 
         def make() -> DiffList:
-            from ctxtui.analysis.content.diff import diff
-            from ctxtui.analysis.content.volatile import unsteady
+            from ctxtui.analysis.content.diff import compare_contexts
+            from ctxtui.analysis.content.volatile import find_changing_blocks
             from ctxtui.views.lists.diff import DiffList
 
-            return DiffList(diff(*sides), unsteady(book.session, after[0]))
+            return DiffList(compare_contexts(*sides), find_changing_blocks(book.session, after[0]))
 
         def show(change: Change | None) -> None:
             if change is not None:

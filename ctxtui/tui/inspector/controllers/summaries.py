@@ -16,7 +16,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
-from ctxtui.providers.endpoint import is_keyed
+from ctxtui.providers.endpoint import has_key
 from ctxtui.services.config.config import Config
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
@@ -93,7 +93,7 @@ class SummariesController(EditController):
 
     def facts(self) -> set[str]:
         """Whether a model can be asked."""
-        return {KEYED} if is_keyed(os.environ) else set()
+        return {KEYED} if has_key(os.environ) else set()
 
     def model_summary(self) -> None:
         """Ask who is to write it."""

@@ -19,11 +19,11 @@ from ctxtui.analysis.money.bill import (
     REWRITES,
     Bill,
     ResidualSum,
-    to_the_cent,
+    round_to_sum,
 )
 from ctxtui.analysis.money.savings import Cure
 from ctxtui.analysis.money.spending import ATTACHED, CONVERSATION, NOT_RECORDED, SpendingRow
-from ctxtui.analysis.money.statement import Dear, Statement
+from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.session_events import format_duration, format_thousands
 from ctxtui.core.call import count_calls
@@ -174,7 +174,7 @@ def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
     """The parts that are not empty, in USD rounded so that they add up to the total that is shown; the decimals."""
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
-    return dict(zip(shown, to_the_cent([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
+    return dict(zip(shown, round_to_sum([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
 
 
 REWRITES_SHOWN: Final = 5
@@ -205,7 +205,7 @@ def sum_of_rewrite(one: CacheMiss) -> str:
     return sums.lost(one.usd, one.paid)
 
 
-def _sum_of_block(one: Dear) -> str:
+def _sum_of_block(one: StatementBlock) -> str:
     return f"{sums.times(one.tokens, one.calls)} {sums.rate(one.usd, one.tokens * one.calls, 'tokens carried')}"
 
 
@@ -229,7 +229,7 @@ def block_lines(what: Statement, room: int) -> list[BillLine]:
     return [BillLine(_BLOCKS.draw(one, room), sum=_sum_of_block(one)) for one in what.heaviest[:BLOCKS_SHOWN]]
 
 
-def _about(one: Dear, room: int) -> list[Span]:
+def _about(one: StatementBlock, room: int) -> list[Span]:
     style, label = CATEGORY[INDEX[one.category]].style, safe_text.one_line(one.label, 40)
     lead = [Span(label + " ", f"{style} bold")] if label else []
     if not one.gone_since:
@@ -248,7 +248,7 @@ def _money(usd: float | None) -> Span:
     return Span(numbers.money(usd), "ink bold" if (usd or 0.0) >= 1 else "ink")
 
 
-_BLOCKS: Final[Table[Dear]] = Table(
+_BLOCKS: Final[Table[StatementBlock]] = Table(
     (
         Column("", 1, lambda one, _: CATEGORY[INDEX[one.category]].span, gap=1),
         Column("", 0, _about, "left", gap=1),
@@ -432,11 +432,11 @@ def _often(bill: Bill) -> str:
     return f" ({len(bill.rewrites)}{f'; {paused} after pauses > 5 min' if paused else ''})" if bill.rewrites else ""
 
 
-def _named(one: Dear) -> str:
+def _named(one: StatementBlock) -> str:
     return cells.fit(safe_text.one_line(f"{one.label} {one.about}".strip()), 60).strip()
 
 
-def _carried(one: Dear) -> str:
+def _carried(one: StatementBlock) -> str:
     return f"{numbers.money(one.usd)}, sent {numbers.many(one.calls, 'time')}"
 
 
@@ -474,7 +474,7 @@ def cure_words(cure: Cure) -> str:
 
 def spent_words(what: SessionTotals) -> str:
     """What a session comes to, with its subagents and without."""
-    whole, main, others = what.whole, what.main, what.others
+    whole, main, others = what.total, what.main, what.others
     told = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
     if not what.is_split:
         return told

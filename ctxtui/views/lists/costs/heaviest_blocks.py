@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, Stays
-from ctxtui.analysis.content.block_weights import Weight, weights
-from ctxtui.analysis.content.duplicates import Repeat, stale
+from ctxtui.analysis.content.block_lifetimes import HIGH, LOW, MEDIUM, BlockLifetimes
+from ctxtui.analysis.content.block_weights import BlockWeight, block_weights
+from ctxtui.analysis.content.duplicates import Duplicate, stale_results
 from ctxtui.analysis.money.ledger import CostLedger
 from ctxtui.views.blocks import one_line
 from ctxtui.views.model.preview import Preview
@@ -37,7 +37,7 @@ class HeavyBlock(Struct, frozen=True):
     """A block with its category; `usd` is what it has cost since it entered, None where that is not known; `context`
     are the tokens of the context that it stands in, `stale` says why it is a stale result ("": it is none)."""
 
-    weight: Weight
+    weight: BlockWeight
     category: int
     usd: float | None
     context: int = 0
@@ -107,7 +107,7 @@ def _tokens(count: int, bold: int) -> Span:
     return Span(numbers.tokens(count), "ink bold" if count >= bold else "ink")
 
 
-def _calls(one: Weight) -> str:
+def _calls(one: BlockWeight) -> str:
     """In which calls it stood."""
     if not one.since:
         return "No call has read it yet."
@@ -168,22 +168,26 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 )
 
 
-def weighed(scene: Scene, stays: Stays, ledger: CostLedger | None, repeats: Iterable[Repeat] = ()) -> list[HeavyBlock]:
+def weighed(
+    scene: Scene, stays: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
+) -> list[HeavyBlock]:
     """Every block of the scene's context with what it carried and, as far as `ledger` knows, cost; `repeats` are those
     of this context, as far as they are found."""
     tree, running, number = scene.session.tree, scene.running, scene.number
     context = scene.figures.context_tokens
     if stays.done < number:
         # The study's own is still on its way.
-        stays = Stays(tree)
+        stays = BlockLifetimes(tree)
         stays.advance(scene.calls)
-    old = stale(tree, scene.head, scene.turns, repeats)
-    found = weights(tree, scene.head, running.block_tokens, stays, number, strips_thinking=running.strips_thinking)
+    old = stale_results(tree, scene.head, scene.turns, repeats)
+    found = block_weights(
+        tree, scene.head, running.block_tokens, stays, number, strips_thinking=running.strips_thinking
+    )
     return [
         HeavyBlock(
             one,
             running.category(one.node),
-            ledger.block(one.node, one.tokens, number) if ledger else None,
+            ledger.block_usd(one.node, one.tokens, number) if ledger else None,
             context,
             old.get(one.node, ""),
         )

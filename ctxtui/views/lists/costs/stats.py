@@ -305,7 +305,7 @@ def told(found: Stats, at: float, room: int | None = None) -> list[Span]:
         numbers.many(total.calls, "call"),
         f"{numbers.least_tokens(total.tokens, total.partial > 0)} tokens",
         f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
-        *(f"5 hours {of_window(window)}" for window in found.windows if window.holds(at)),
+        *(f"5 hours {of_window(window)}" for window in found.windows if window.is_open_at(at)),
         f"7 days {of_window(found.week)}" if found.week.calls else "",
         ", ".join(reported_now(found.reported, at)),
     ]

@@ -17,7 +17,7 @@ from ctxtui.core.tree import ROOT
 from ctxtui.core.turns import is_read
 
 
-class Parting(NamedTuple):
+class FirstDifference(NamedTuple):
     """Tree nodes of the first blocks that differ (`ROOT` on a side that ends there).
 
     `token` is the token of the second request at which they differ: the length of the common prefix, including
@@ -29,11 +29,11 @@ class Parting(NamedTuple):
     token: int
 
 
-def reads(book: Book, call: Call, node: int) -> bool:
+def reads_block(book: Book, call: Call, node: int) -> bool:
     """Whether the model reads any of the block of `node`, which is on the path of `call`."""
     if not is_read(book.session.tree, call.sent_head, node, strips_thinking=book.card(call.model).strips_thinking):
         return False
-    gone = book.contexts.at(call.sent_head).get(node)
+    gone = book.contexts.absences_at(call.sent_head).get(node)
     return gone is None or gone.left > 0
 
 
@@ -44,13 +44,14 @@ def read_nodes(book: Book, call: Call, after: int = ROOT) -> list[int]:
     """
     tree = book.session.tree
     nodes = tree.path(call.sent_head, after)
-    return [node for node in nodes if tree[node].block.kind != HEADER and reads(book, call, node)]
+    return [node for node in nodes if tree[node].block.kind != HEADER and reads_block(book, call, node)]
 
 
-def parting(book: Book, running: RunningTotals, before: Call, call: Call) -> Parting:
-    """First difference between `before` and `call`; both must be counted in `running`, for the model of `call`.
+def find_first_difference(book: Book, running: RunningTotals, before: Call, call: Call) -> FirstDifference:
+    """First difference between `before` and `call`.
 
-    The shared path is compared only if one of them did not read all of it.
+    Both must be counted in `running`, for the model of `call`. The shared path is compared only if one of them
+    did not read all of it.
     """
     tree = book.session.tree
     common = tree.common(before.sent_head, call.sent_head)
@@ -64,7 +65,7 @@ def parting(book: Book, running: RunningTotals, before: Call, call: Call) -> Par
     ):
         same += 1
     last = new[same - 1] if same else start
-    return Parting(
+    return FirstDifference(
         old[same] if same < len(old) else ROOT,
         new[same] if same < len(new) else ROOT,
         (not_recorded_tokens(book, call) or 0) + running.read_tokens(call.sent_head, last),
