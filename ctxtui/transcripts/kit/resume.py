@@ -125,8 +125,8 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     """A record of the source and its changes.
 
     `digests` are those of its blocks; `answers` the ids of the calls that they answer, by part. `changes` holds the
-    replaced parts (None: removed), `before` the items inserted before it, in groups of one side. `is_atomic`: it can only
-    be removed entirely; `ends_with_session`: it is removed if the session ends before it; `is_prompt`: it is a person's
+    replaced parts (None: removed), `before` the items inserted before it, in groups of one side. `is_atomic`: it can
+    only be removed entirely; `ends_with_session`: it is removed if the session ends before it; `is_prompt`: it is a person's
     message.
     """
 
@@ -161,8 +161,10 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
 
 
 class ResumeEdits(NamedTuple):
-    """Result of `apply_edits`: `positions` of the path's blocks (entry and part, 0-based), the `last` entry of the session
-    (None: none holds any block), items `appended` after everything, and losses.
+    """Result of `apply_edits`.
+
+    `positions` of the path's blocks (entry and part, 0-based), the `last` entry of the session (None: none holds any
+    block), items `appended` after everything, and losses.
     """
 
     positions: dict[int, tuple[int, int]]
