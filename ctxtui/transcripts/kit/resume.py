@@ -126,8 +126,8 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
 
     `digests` are those of its blocks; `answers` the ids of the calls that they answer, by part. `changes` holds the
     replaced parts (None: removed), `before` the items inserted before it, in groups of one side. `is_atomic`: it can
-    only be removed entirely; `ends_with_session`: it is removed if the session ends before it; `is_prompt`: it is a person's
-    message.
+    only be removed entirely; `ends_with_session`: it is removed if the session ends before it; `is_prompt`: it is a
+    person's message.
     """
 
     digests: list[str] = field(default_factory=list)
