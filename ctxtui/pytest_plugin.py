@@ -24,7 +24,7 @@ from ctxtui.services.library import limit_checks
 
 
 class ContextCheck(Protocol):
-    """What the fixture is."""
+    """The type of the fixture `ctxtui_check`."""
 
     def __call__(
         self,
@@ -43,7 +43,7 @@ class ContextCheck(Protocol):
         baseline: str | os.PathLike[str] | None = None,
         tolerance: float | str = 0.05,
     ) -> Figures:
-        """Hold the recording in `path` against the limits; fails the test where one does not hold, naming each.
+        """Check the recording in `path` against the limits; the test fails with the name of each violated one.
 
         Amounts may be written as on the command line (``"100k"``, ``"30%"``). Returns the recording's figures.
         """
@@ -51,14 +51,14 @@ class ContextCheck(Protocol):
 
 @pytest.fixture
 def ctxtui_record(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessRecording]:
-    """Records what the test asks models, into its own folder; `path` is the recording (see `ctxtui.record`)."""
+    """Record the test's model requests into its own folder; `path` is the recording (see `ctxtui.record`)."""
     with ctxtui.record(session=request.node.name, folder=tmp_path) as recording:
         yield recording
 
 
 @pytest.fixture
 def ctxtui_check() -> ContextCheck:
-    """Hold a recording against limits (see `ctxtui check`)."""
+    """Check a recording against limits (see `ctxtui check`)."""
     return _check
 
 

@@ -66,12 +66,12 @@ class TurnPhase(StrEnum):
 class TurnState(Struct, frozen=True, kw_only=True):
     """State of a turn.
 
-    `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far, `to_ask`
-    the ids that wait for permission; for the first of them `planned` means that its write is planned, so that the user
-    is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next` means that the
-    one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user decided on for the
-    whole session; without `attended` there is no user to ask. `rounds` counts the requests of this turn, of which more
-    than `most` are held (0: no limit).
+    `queue` are messages for the next request, `calls` those of the last answer, `results` their results so far,
+    `to_ask` the ids that wait for permission; for the first of them `planned` means that its write is planned, so that
+    the user is asked, and `guarded` that the permission holds only once. `hold` holds the next request, `release_next`
+    means that the one being prepared was held and must be sent now. `allowed` and `refused` are tools that the user
+    decided on for the whole session; without `attended` there is no user to ask. `rounds` counts the requests of this
+    turn, of which more than `most` are held (0: no limit).
     """
 
     phase: TurnPhase = TurnPhase.REST

@@ -1,4 +1,4 @@
-"""The audit: forecasts each call's input from earlier calls and compares it with the report (design §1)."""
+"""The audit: compares forecasts of each call's input, made from earlier calls, with reports (design §1)."""
 
 from __future__ import annotations
 

@@ -127,14 +127,14 @@ class Book:
     def models(self) -> frozenset[str]:
         """Models of the session's calls; one without a name if there are none."""
         calls = self.session.calls
-        count, known = self._models
+        count, models = self._models
         if count != len(calls):
             # Copy first: another thread may be adding calls.
             every = list(calls.values())
-            known |= {call.model for call in every[count:]}
+            models |= {call.model for call in every[count:]}
             # Assign both together, so that another thread sees a consistent pair.
-            self._models = len(every), known
-        return known or frozenset({""})
+            self._models = len(every), models
+        return models or frozenset({""})
 
     def is_counted(self, model: str, node: int) -> bool:
         """Whether the figures of the context `node` are known yet."""
@@ -161,8 +161,9 @@ class Book:
         return done, len(self.session.tree)
 
     def settle(self) -> None:
-        """Update the weights after the whole recording was read and counted, independent of how it was read in
-        pieces.
+        """Update the weights after the whole recording was read and counted.
+
+        The result does not depend on the pieces in which it was read.
         """
         self._publish(all_there_is=True)
 

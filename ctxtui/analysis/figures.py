@@ -77,12 +77,12 @@ SEARCHES_TEXT: Final = "system prompt and tools, and what searches brought, not 
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
-    """One block of a context: its tree `node` (`ROOT` if not recorded), its tokens with 90 % interval, and their
-    method.
+    """One block of a context: its tokens with 90 % interval, and their method.
 
-    `method` is ``exact`` or ``guessed``; ``reported`` for reasoning, ``inferred`` for unrecorded input. `read` is
-    False for a block that the provider removes before the model reads (its tokens count nowhere). `gone` gives
-    reason and start of an absence that a report shows; the block's replacement is ``inferred``.
+    `node` is its tree node (`ROOT` if not recorded). `method` is ``exact`` or ``guessed``; ``reported`` for
+    reasoning, ``inferred`` for unrecorded input. `read` is False for a block that the provider removes before the
+    model reads (its tokens count nowhere). `gone` gives reason and start of an absence that a report shows; the
+    block's replacement is ``inferred``.
     """
 
     node: int
@@ -302,10 +302,10 @@ def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
 def _inferred(book: Book, call: Call, tokens: int, category: str, what: str) -> BlockFigure:
     first = book.first_report(call.thread, call.epoch.number) or call
     slack = round(sum(_read_tokens(book, first)) * (book.whole_slack(first.model, first.sent_head) or 0.0))
-    made = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
+    block = blocks.make(NOT_RECORDED, {"type": NOT_RECORDED, "what": what, "epoch": call.epoch.number})
     return BlockFigure(
         node=ROOT,
-        block=made,
+        block=block,
         category=category,
         role="",
         tokens=tokens,

@@ -102,8 +102,9 @@ class Forecaster:
         return {id_ for lineage in list(self._lineages.values()) for id_ in lineage.ids}
 
     def calibration(self, model: str) -> Calibration:
-        """Calibration for `model`, shared by models that count alike so that a block has the same figure at every
-        call.
+        """Calibration for `model`, shared by models that count alike.
+
+        A block thus has the same figure at every call.
         """
         calibration = self._by_model.get(model)
         if calibration is None:

@@ -96,7 +96,7 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
 def _was_read(book: Book, head: int) -> bool:
     tree = book.session.tree
     for node in islice(reversed(tree.path(head)), _MAX_BLOCKS_BACK):
-        if tree[node].category == _CALL and any(one.kind == READ for one in find_touches(read(tree[node].block))):
+        if tree[node].category == _CALL and any(touch.kind == READ for touch in find_touches(read(tree[node].block))):
             return True
     return False
 

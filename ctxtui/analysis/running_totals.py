@@ -24,7 +24,7 @@ class _AbsentTotals:
         self._sums = [(0,) * len(INDEX)]
         for part in parts:
             self._sums.append(tuple(n + part.get(category, 0) for category, n in enumerate(self._sums[-1])))
-        self._totals = [sum(one) for one in self._sums]
+        self._totals = [sum(sums) for sums in self._sums]
 
     def tokens_until(self, node: int, start: int = ROOT) -> int:
         """Tokens of the absent blocks from `start` up to and including `node`."""

@@ -45,21 +45,21 @@ class Names:
 
     def call_node(self, call_id: str, node: int | None = None) -> int | None:
         """Node of call `call_id`, chosen as in `call`; None if it is not in the tree."""
-        for other in self._tree.nodes(self._seen):
-            if CATEGORIES[other.category] == "tool_call":
-                content = read(other.block)
-                self._tools[other.id] = intern(content.name)
+        for node_ in self._tree.nodes(self._seen):
+            if CATEGORIES[node_.category] == "tool_call":
+                content = read(node_.block)
+                self._tools[node_.id] = intern(content.name)
                 before = self._calls.get(content.call_id)
                 if before is not None:
                     self._before.setdefault(content.call_id, []).append(before)
-                self._calls[content.call_id] = other.id
+                self._calls[content.call_id] = node_.id
         self._seen = len(self._tree)
         last = self._calls.get(call_id) if call_id else None
         if node is None or last is None or call_id not in self._before:
             return last
         # Some agents restart their call ids in every conversation.
         candidates = [*self._before[call_id], last]
-        return next((other for other in reversed(candidates) if other < node and self._tree.holds(node, other)), last)
+        return next((node_ for node_ in reversed(candidates) if node_ < node and self._tree.holds(node, node_)), last)
 
     def call_of_result(self, node: Node) -> int | None:
         """Node of the call that the result at `node` answers; None if it is not in the tree."""

@@ -322,7 +322,10 @@ def _is_uncached(section: str, block: Block) -> bool:
 
 
 def _before_messages(position: PrefixEnd) -> PrefixEnd:
-    """Position before all messages: content replaced by a provider's own compaction is not read (facts §3)."""
+    """Position before all messages.
+
+    Content replaced by a provider's own compaction is not read (facts §3).
+    """
     while position.section == "messages" and position.before is not None:
         position = position.before
     return position

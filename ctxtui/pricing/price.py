@@ -216,12 +216,12 @@ def further_usage(call: Call) -> Usage:
     passes = other_passes(call.extra)
     if not passes:
         return _NO_USAGE
-    own = (one.usage for one in passes if plain_id(one.model or call.model) == plain_id(call.model))
+    own = (pass_.usage for pass_ in passes if plain_id(pass_.model or call.model) == plain_id(call.model))
     return sum(own, _NO_USAGE)
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """Use the units that Cohere bills: they differ from the reported context, because text that Cohere adds is free."""
+    """Use the units that Cohere bills, which differ from the reported context: text added by Cohere is free."""
     report = extra.get("usage")
     units = report.get("billed_units") if isinstance(report, dict) else None
     if not isinstance(units, dict):

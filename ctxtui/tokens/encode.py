@@ -46,7 +46,10 @@ def count_text(encoding: Encoding, text: str) -> int:
 
 
 def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
-    """Split `text` into parts of at most `size` characters, where possible at cuts that do not change the count."""
+    """Split `text` into parts of at most `size` characters.
+
+    Where possible at cuts that do not change the count.
+    """
     start = 0
     while len(text) - start > size:
         end = _find_cut(text, start, start + size)

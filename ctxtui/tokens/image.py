@@ -1,4 +1,7 @@
-"""Token counts of images and files inside a block: sizes read from the first bytes, and each provider's formula."""
+"""Token counts of images and files inside a block.
+
+Sizes are read from the first bytes; each provider has its own formula.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build encoders from packaged vocabularies: bytes in, `tiktoken.Encoding` out, without network or files."""
+"""Build encoders from packaged vocabularies, without network or files."""
 
 from __future__ import annotations
 

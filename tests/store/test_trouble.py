@@ -59,7 +59,7 @@ def test_readonly_writes_nothing_and_needs_a_database(tmp_path: Path) -> None:
 UNPRIVILEGED = """
 import os, sys, urllib.parse
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.store.errors import in_words
+from ctxtui.store.errors import translate_error
 from ctxtui.store.store import Store
 if os.geteuid() == 0:
     os.setuid(65534)

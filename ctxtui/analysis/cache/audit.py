@@ -290,10 +290,10 @@ def audit_reads(
     rules: Callable[[Call], CacheRules],
     card: Callable[[str], ModelCard] | None = None,
 ) -> list[AuditedRead]:
-    """Audit every call that extends one with a report, if its provider reports cache reads and its rules are known.
+    """Audit the reads of every call that extends one with a report.
 
-    Everything in `book` must be counted. `card` gives other facts about a model than the book's, counted in the
-    same way.
+    Its provider must report cache reads, and its rules must be known. Everything in `book` must be counted.
+    `card` gives other facts about a model than the book's, counted in the same way.
     """
     demands = CachedInputs(book, rules, running_totals(book))
     auditor = CacheAuditor(book, rules, card)
@@ -325,9 +325,9 @@ def _figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
 
 
 def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
-    """Share of reports inside their band and median band width by provider, in percent (width: of the input).
+    """Share of reports inside their band, and median band width, by provider in percent.
 
-    Only calls that have a band count.
+    Widths are in percent of the input. Only calls that have a band count.
     """
     by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:

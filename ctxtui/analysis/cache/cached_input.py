@@ -24,7 +24,7 @@ _LONGEST_LIFETIME: Final = 720 * _MINUTE
 
 
 def entry_lifetime(call: Call) -> float:
-    """Promised lifetime of the entries that `call` wrote or read, in seconds, by what it wrote (facts §2, §4)."""
+    """Promised lifetime in seconds of the entries of `call`, by what it wrote (facts §2, §4)."""
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST_LIFETIME
@@ -36,8 +36,9 @@ def entry_lifetime(call: Call) -> float:
 
 
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
-    """Lifetime of a cached prefix in seconds: that of the longest-lived entry (`longest`), or the provider's
-    retention.
+    """Lifetime of a cached prefix in seconds.
+
+    That of the longest-lived entry (`longest`), or the provider's retention.
     """
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
@@ -110,35 +111,35 @@ class CachedInputs:
         if sending is None:
             sending = self._sendings[call.thread] = ResentTracker(self._book, self._running)
         resent, last, before = sending.add_call(call), self._last.get(call.thread), self._reported.get(call.thread)
-        found = CachedInput(resent=resent)
+        cached = CachedInput(resent=resent)
         if last is not None:
             life = self._life[call.thread] = max(self._life.get(call.thread, 0.0), entry_lifetime(last))
-            told = call.usage is not None and (call.usage.has_cache or self._rules(call).mechanism.holds_one)
-            if before is not None and told:
-                found = self._make_input(call, resent, last, before, life)
+            has_report = call.usage is not None and (call.usage.has_cache or self._rules(call).mechanism.holds_one)
+            if before is not None and has_report:
+                cached = self._make_input(call, resent, last, before, life)
         self._last[call.thread] = call
         if call.usage is not None:
             self._reported[call.thread] = call
             if call.usage.cache_read:
                 self._reads.add(call.model)
-        return found
+        return cached
 
     def _make_input(self, call: Call, resent: Resent, last: Call, before: Call, life: float) -> CachedInput:
         rules, was = self._rules(call), before.usage
         assert was is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
         inferred = resent.kept if call.usage is not None and not call.usage.has_cache else None
-        held = (
+        cached = (
             was.input if inferred is not None else self._cached_tokens(was, call, resent, rules) if was.has_cache else 0
         )
-        expected, lives = min(held, resent.tokens), cache_lifetime(rules, life)
+        expected, lives = min(cached, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
         late = pause - lives if pause is not None and pause > lives else None
         return CachedInput(
             resent=resent,
             before=before,
-            cached=held,
+            cached=cached,
             expected=expected,
             promised=bool(was.cache_write) or call.provider == "anthropic",
             cause=cause_in_record(self._book.session.tree, before, call, resent, late, rules),
@@ -153,9 +154,9 @@ class CachedInputs:
         Its reads and writes, if the provider reports writes; otherwise all of its input, once anything was read,
         or if resent input had changed and the provider is known to keep every prefix.
         """
-        held = was.cache_read + was.cache_write
+        cached = was.cache_read + was.cache_write
         if was.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
-            return held
+            return cached
         assert call.usage is not None
         proven = was.cache_read or call.usage.cache_read or call.model in self._reads
         return was.input if proven or (rules.is_known and resent.changed) else 0

@@ -1,4 +1,7 @@
-"""Input cost of a session under other cache breakpoints: per strategy, and the optimum with all pauses known."""
+"""Input cost of a session under other cache markers: per strategy, and the optimum.
+
+The optimum knows all pauses.
+"""
 
 from __future__ import annotations
 
@@ -135,15 +138,17 @@ def markers_by_strategy(
     book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[TimedPrompt], strategy: Strategy
 ) -> list[tuple[CacheMarker, ...]]:
     """Markers that `strategy` sets on each call, given the cache at that time."""
-    simulator, found = Simulator(), []
-    tree, known = book.session.tree, KnownEnds()
-    for call, one in zip(calls, timed, strict=True):
-        held = partial(simulator.deepest_cached, one.prompt, one.at)
-        here = PlacementRequest(tree, call.sent_head, one.prompt.rules, held, one.prompt.tokens, known)
-        made = prompts.prompt(call, one.prompt.total, "", markers=strategy.place(here))
-        simulator.send(made, one.at)
-        found.append(made.markers)
-    return found
+    simulator, markers = Simulator(), []
+    tree, known_ends = book.session.tree, KnownEnds()
+    for call, timed_prompt in zip(calls, timed, strict=True):
+        deepest_cached = partial(simulator.deepest_cached, timed_prompt.prompt, timed_prompt.at)
+        request = PlacementRequest(
+            tree, call.sent_head, timed_prompt.prompt.rules, deepest_cached, timed_prompt.prompt.tokens, known_ends
+        )
+        prompt = prompts.prompt(call, timed_prompt.prompt.total, "", markers=strategy.place(request))
+        simulator.send(prompt, timed_prompt.at)
+        markers.append(prompt.markers)
+    return markers
 
 
 def _trial(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome]) -> StrategyTrial:

@@ -165,9 +165,9 @@ def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
     """Describe the recorded parameters that reach the prompt and differ between two calls."""
     if before.skeleton is not None and call.skeleton is not None:
         effective = [
-            {path: value for path, _, value in effective_parameters(rules, one.skeleton.dialect, sent_params(one))}
-            for one in (before, call)
-            if one.skeleton is not None
+            {path: value for path, _, value in effective_parameters(rules, call_.skeleton.dialect, sent_params(call_))}
+            for call_ in (before, call)
+            if call_.skeleton is not None
         ]
         changed = [
             path for path in {**effective[0], **effective[1]} if effective[0].get(path) != effective[1].get(path)

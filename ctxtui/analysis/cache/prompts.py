@@ -63,17 +63,17 @@ class Lengths:
     ) -> Callable[[int], int]:
         """Return a function from node to tokens, for one model at one moment."""
 
-        known: tuple[int, dict[int, int]] = -1, {}
+        cache: tuple[int, dict[int, int]] = -1, {}
 
         def length(node: int) -> int:
-            nonlocal known
-            if known[0] != self._version:
-                known = self._version, {}
-            tokens_ = known[1].get(node)
+            nonlocal cache
+            if cache[0] != self._version:
+                cache = self._version, {}
+            tokens_ = cache[1].get(node)
             if tokens_ is None:
                 pinned, features = self._from_pin(node, measure)
                 tokens_ = self._pins.get(pinned, 0) + (round(tokens(features)) if features is not NOTHING else 0)
-                known[1][node] = tokens_
+                cache[1][node] = tokens_
             return tokens_
 
         return length

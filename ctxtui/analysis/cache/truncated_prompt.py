@@ -49,7 +49,7 @@ def cut_prompt(
 
 
 def unseen_nodes(tree: Tree, head: int, own: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
-    """Nodes of the context `head`, of `sent` tokens by `own`, that a server leaves out to read `read` of them."""
+    """Nodes that a server leaves out of the context `head` to read `read` of its `sent` tokens by `own`."""
     path = tree.path(head, ROOT)
     kept_nodes = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
     if sum(map(own, kept_nodes)) > read:

@@ -134,8 +134,9 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown(self, call: Call, next_call: Call) -> int:
-        """Size of the context of `call`, including its unrecorded part, plus the blocks that `next_call` adds (or
-        lacks).
+        """Size of the context of `call` plus the blocks that `next_call` adds (or lacks).
+
+        It includes the unrecorded part of `call`.
         """
         return max(0, figures(self._book, call).context_tokens + self._counted(next_call) - self._counted(call))
 

@@ -113,7 +113,10 @@ class Share(NamedTuple):
 
 
 def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Share:
-    """Estimate the share behind `hits` out of `of` with Wilson's interval, which is valid for small counts too."""
+    """Estimate the share behind `hits` out of `of` with Wilson's interval.
+
+    It is valid for small counts too.
+    """
     if of <= 0:
         return Share(0, 0, 0.0, 1.0)
     share, square = hits / of, deviations * deviations
@@ -125,11 +128,11 @@ def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Sh
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Agreement of a variant with the recorded next steps: the same `tools`, and the same `calls` with their
-    arguments.
+    """Agreement of a variant with the recorded next steps.
 
-    `lost` are the calls whose tools agreed unchanged but not under the variant, `won` the opposite; `failed`
-    counts trials without an answer; `verdict` compares it with the noise floor.
+    The same `tools`, and the same `calls` with their arguments. `lost` are the calls whose tools agreed unchanged
+    but not under the variant, `won` the opposite; `failed` counts trials without an answer; `verdict` compares it
+    with the noise floor.
     """
 
     variant: str

@@ -1,4 +1,4 @@
-"""Lifetime of blocks: the calls of a thread whose context held each, its carry, and its cache stability."""
+"""Lifetime of blocks: the calls whose context held each, its carry, and its cache stability."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class BlockLifetimes:
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
-        """Stretches of the first `calls` calls that held the block of `node`, in order, each with its node there."""
+        """Stretches of the first `calls` calls that held the block of `node`, each with its node there."""
         number, end = self._numbered(node), min(calls, self.done)
         if number is None:
             return []

@@ -13,7 +13,7 @@ from ctxtui.core.turns import is_read
 
 
 class BlockWeight(Struct, frozen=True, kw_only=True):
-    """One block with its `tokens`, and the number of `calls` of the thread that held it up to the one shown.
+    """One block with its `tokens`, and the number of `calls` that held it up to the one shown.
 
     `since` is the number (from 1) of the first of them (0: none yet). `stability` is its cache stability
     (`Stays.stability`): `held` of `further` calls had it with an unchanged prefix.
@@ -36,9 +36,10 @@ class BlockWeight(Struct, frozen=True, kw_only=True):
 def block_weights(
     tree: Tree, head: int, own: Callable[[int], int], stays: BlockLifetimes, number: int, *, strips_thinking: bool
 ) -> Iterator[BlockWeight]:
-    """Yield the weight of every block that the provider reads of the context `head` of call `number` (from 1).
+    """Yield the weight of every block that the provider reads of the context `head`.
 
-    `own` gives the tokens of a node's block; `stays` must include the thread's calls up to that one.
+    It is the context of call `number` (from 1). `own` gives the tokens of a node's block; `stays` must include
+    the thread's calls up to that one.
     """
     for node in tree.path(head):
         if tree[node].block.kind != HEADER and is_read(tree, head, node, strips_thinking=strips_thinking):

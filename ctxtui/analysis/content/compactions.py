@@ -1,4 +1,4 @@
-"""Effects of compactions on a context: facts kept by the summary, facts lost, and the cost of recovering them.
+"""Effects of compactions: facts kept by the summary, facts lost, and the cost of recovering them.
 
 *Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines,
 as in
@@ -115,13 +115,13 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     def facts_of(self, kind: str) -> list[Fact]:
         """Facts of a kind."""
-        return [one for one in self.facts if one.kind == kind]
+        return [fact for fact in self.facts if fact.kind == kind]
 
     def count_lost(self, kind: str) -> int:
         """Number of lost facts of a kind."""
         if kind == LITERAL:
             return self.literals[0] - self.literals[1]
-        return sum(not one.kept for one in self.facts_of(kind))
+        return sum(not fact.kept for fact in self.facts_of(kind))
 
     def count_facts(self, kind: str) -> int:
         """Number of facts of a kind."""
@@ -130,8 +130,8 @@ class Compaction(Struct, frozen=True, kw_only=True):
     @property
     def brought_back(self) -> list[Recovery]:
         """Recoveries with blocks that were read again, each block once."""
-        found = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
-        return sorted(found.values(), key=lambda again: (again.call, again.node))
+        by_node = {again.node: again for fact in self.facts for again in fact.again if again.tokens}
+        return sorted(by_node.values(), key=lambda again: (again.call, again.node))
 
     @property
     def again_tokens(self) -> int:
@@ -141,8 +141,8 @@ class Compaction(Struct, frozen=True, kw_only=True):
     @property
     def again_usd(self) -> float | None:
         """USD spent so far on the blocks that were read again; None if no price is known."""
-        known = [again.usd for again in self.brought_back if again.usd is not None]
-        return sum(known) if known or not self.brought_back else None
+        amounts = [again.usd for again in self.brought_back if again.usd is not None]
+        return sum(amounts) if amounts or not self.brought_back else None
 
 
 Usd = Callable[[int, int], float | None]
@@ -217,7 +217,7 @@ class _CompactionAnalysis:
             literals=counts,
         )
 
-    # What there is
+    # Blocks
 
     def _blocks(self, path: Iterable[int]) -> list[int]:
         return [node for node in path if self._tree[node].block.kind != HEADER]
@@ -293,19 +293,19 @@ class _CompactionAnalysis:
 
     def _answers(self) -> dict[str, int]:
         """Later results, by the id of their call."""
-        found = {}
+        results = {}
         for _, node in self._later:
             here = self._tree[node]
             if here.category == _RESULT:
-                found[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
-        return found
+                results[read(here.block).call_id or self._book.names.answered_call_id(here)] = node
+        return results
 
     def _make_recovery(self, number: int, node: int, answer: int | None) -> Recovery:
         nodes = [node] if answer is None else [node, answer]
-        sizes = [self._block_tokens(one) for one in nodes]
-        paid = [self._usd(one, size) for one, size in zip(nodes, sizes, strict=True)]
-        known = [one for one in paid if one is not None]
-        return Recovery(READ_AGAIN, number, nodes[-1], sum(sizes), sum(known) if known else None)
+        sizes = [self._block_tokens(node_) for node_ in nodes]
+        paid = [self._usd(node_, size) for node_, size in zip(nodes, sizes, strict=True)]
+        amounts = [node_ for node_ in paid if node_ is not None]
+        return Recovery(READ_AGAIN, number, nodes[-1], sum(sizes), sum(amounts) if amounts else None)
 
     # Decisions
 
@@ -333,10 +333,16 @@ class _CompactionAnalysis:
 
     def _sentences(self, node: Node) -> Iterator[str]:
         if _is_from_person(node):
-            yield from (one for one in _sentences(read(node.block).text[:_MAX_PERSON_CHARACTERS]) if _is_prose(one))
+            yield from (
+                sentence
+                for sentence in _sentences(read(node.block).text[:_MAX_PERSON_CHARACTERS])
+                if _is_prose(sentence)
+            )
         elif node.category == _ASSISTANT:
             yield from (
-                one for one in _sentences(read(node.block).text) if DECISION_WORDS.search(one) and _is_prose(one)
+                sentence
+                for sentence in _sentences(read(node.block).text)
+                if DECISION_WORDS.search(sentence) and _is_prose(sentence)
             )
 
     # Literals
@@ -414,12 +420,13 @@ _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """Text of the compaction's summary plus the lost files and decisions, and the literals that had to be repeated.
+    """Add the lost facts to the text of the compaction's summary.
 
-    `otherwise` replaces an encrypted summary.
+    Files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
+    summary.
     """
-    said = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))
-    parts = [said or otherwise]
+    text_ = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))
+    parts = [text_ or otherwise]
     files, decisions, literals = (
         _lost_facts(compaction, FILE),
         _lost_facts(compaction, DECISION),

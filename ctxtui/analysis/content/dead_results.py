@@ -28,8 +28,9 @@ _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool
 
 
 class DeadResult(NamedTuple):
-    """A result that was never quoted: its first `node`, its `tokens`, the call (from 1) that added it, and its
-    number of calls.
+    """A result that was never quoted: its first `node` and its `tokens`.
+
+    Also the call (from 1) that added it, and its number of calls.
     """
 
     node: int
@@ -58,7 +59,7 @@ class DeadWeight(Struct, frozen=True):
     @property
     def carry(self) -> int:
         """Tokens x calls of all dead results."""
-        return sum(one.carry for one in self.dead)
+        return sum(result.carry for result in self.dead)
 
 
 def find_dead_results(
@@ -124,10 +125,10 @@ class _Quotes:
                 self.quoted.update(owners)
 
     def _literals(self, block: Block) -> frozenset[str]:
-        found = self._known.get(block.digest)
-        if found is None:
-            found = self._known[block.digest] = literals_of(block)
-        return found
+        literals = self._known.get(block.digest)
+        if literals is None:
+            literals = self._known[block.digest] = literals_of(block)
+        return literals
 
 
 def _find_quotes(tree: Tree, calls: Sequence[Call], stays: BlockLifetimes) -> _Quotes:

@@ -81,7 +81,7 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node of the side to the number (from 1) of the thread's first call that held it."""
+    """Return a function from a node of the side to the first call (from 1) of the thread that held it."""
     stays = BlockLifetimes(side.tree)
     stays.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -93,7 +93,7 @@ def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
 
 
 class Change(Struct, frozen=True):
-    """One difference: `kind` as above, with the nodes `before` and `after` in each side's tree, and their tokens.
+    """One difference: its `kind`, the nodes `before` and `after` in each side's tree, and their tokens.
 
     Both are None on the side that lacks the block; `at` is its position in the context that has it, from 1.
     """
@@ -238,10 +238,10 @@ def matching_ranges(
         if olds[start:end] == news[first:last]:
             yield (start, end), (first, last), True
             continue
-        said = [neutral_key(a[n]) for n in old_rows[start:end]]
-        says = [neutral_key(b[n]) for n in new_rows[first:last]]
-        for (low, high), (left, right) in align(said, says):
-            equal = said[low:high] == says[left:right]
+        old_keys = [neutral_key(a[n]) for n in old_rows[start:end]]
+        new_keys = [neutral_key(b[n]) for n in new_rows[first:last]]
+        for (low, high), (left, right) in align(old_keys, new_keys):
+            equal = old_keys[low:high] == new_keys[left:right]
             yield (start + low, start + high), (first + left, first + right), equal
 
 

@@ -72,16 +72,19 @@ def _unnumbered(text: str) -> str:
     if len(text) <= STEP_CHARACTERS:
         return _NUMBERED.sub("", text)
     begins = ((line, _NUMBERED.match(line)) for line in text.split("\n"))
-    return "\n".join(line[found.end() :] if found else line for line, found in begins)
+    return "\n".join(line[match.end() :] if match else line for line, match in begins)
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between ends of sentences, `STEP_CHARACTERS` characters at a time; some are empty."""
+    """Yield the pieces of `line` between ends of sentences, in steps of `STEP_CHARACTERS`.
+
+    Some are empty.
+    """
     at = 0
     for begin in range(0, len(line), STEP_CHARACTERS):
-        for found in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):
-            yield line[at : found.start()]
-            at = found.end()
+        for match in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):
+            yield line[at : match.start()]
+            at = match.end()
     yield line[at:]
 
 
@@ -275,8 +278,8 @@ class DuplicateFinder:
         both, mine, its = sketch.common(theirs)
         if both < 3 or both < 0.7 * min(mine, its):
             return False
-        said = _block_text(self._tree[other], read(block))
-        here, there = containment(text, said)
+        other_text = _block_text(self._tree[other], read(block))
+        here, there = containment(text, other_text)
         if here >= MIN_SIMILARITY and here >= there:
             self._mark(Duplicate(node, NEAR, other, here))
         elif there >= MIN_SIMILARITY and other not in self._replaced_by:

@@ -12,9 +12,10 @@ from ctxtui.core.tree import Node
 
 
 def neutral_key(node: Node) -> Hashable:
-    """Category and content of a block: text, a call's tool and input, or a tool's name, description and schema.
+    """Category and content of a block, independent of its dialect.
 
-    Ids, signatures and the role's name are left out, so that two clients' records of one conversation agree.
+    Text, a call's tool and input, or a tool's name, description and schema. Ids, signatures and the role's name
+    are left out, so that two clients' records of one conversation agree.
     """
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
@@ -22,7 +23,7 @@ def neutral_key(node: Node) -> Hashable:
         return category, _definition(value)
     content = read_value(block.kind, value)
     arguments = _sorted_json(arguments_value(content)) if content.arguments else ""
-    media = tuple((one.media_type, one.data or one.url) for one in content.media)
+    media = tuple((item.media_type, item.data or item.url) for item in content.media)
     name = content.name if category == "tool_call" else ""
     return category, content.text, name, arguments, media, content.hidden if not content.text else 0
 
@@ -55,7 +56,7 @@ def diff_text(node: Node) -> str:
     content = read_value(node.block.kind, value)
     if category == "tool_call":
         return "\n".join([content.name, *_lines(arguments_value(content))])
-    media = "\n".join(f"{one.media_type} {one.url or len(one.data)}" for one in content.media)
+    media = "\n".join(f"{item.media_type} {item.url or len(item.data)}" for item in content.media)
     return "\n".join(part for part in (content.text, media) if part) or node.block.body.decode("utf-8", "replace")
 
 

@@ -48,7 +48,7 @@ class SessionNotes(Struct, frozen=True):
 
     def at_calls(self) -> set[tuple[str, int]]:
         """(thread, number) of the calls that have a note, or are the first to have a block with one."""
-        return {(one.thread, one.call) for one in self.order if one.call is not None}
+        return {(placed.thread, placed.call) for placed in self.order if placed.call is not None}
 
 
 def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:

@@ -52,9 +52,10 @@ def _arguments(arguments: Json) -> Iterator[str]:
 
 
 class FirstPlace(Struct, frozen=True):
-    """First position of a block: call `call` (from 1) of `thread` is the first to have it in its context or answer.
+    """First position of a block: the first call that has it in its context or answer.
 
-    None if no call has it yet; `turn` counts the user's turns, `category` is its name.
+    `call` counts from 1 in `thread`. None if no call has it yet; `turn` counts the user's turns, `category` is
+    its name.
     """
 
     node: int

@@ -1,4 +1,4 @@
-"""Tool definitions and calls in any dialect: the tool, its server, and whether it is loaded or deferred."""
+"""Tool definitions and calls in any dialect: tool, server, and whether it is loaded or deferred."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def referenced_tools(block: Block) -> list[str]:
 
 
 def is_mcp(block: Block, server: str) -> bool:
-    """Whether a definition or call shows that `server` is an MCP server: some clients group their own tools, too."""
+    """Whether a definition or call shows that `server` is an MCP server.
+
+    Some clients group their own tools, too.
+    """
     return f'"mcp__{server}'.encode() in block.body or _MCP.search(block.body) is not None
 
 

@@ -1,4 +1,4 @@
-"""Tools of a context by server: tokens of their definitions, whether they are loaded, and number of calls."""
+"""Tools of a context by server: tokens of definitions, whether they are loaded, number of calls."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"
 
 
 class ToolFigures(Struct, frozen=True):
-    """One tool: `tokens` of its definition (None: not recorded or not counted yet), its `state`, and its `calls`.
+    """One tool: `tokens` of its definition, its `state`, and its number of `calls`.
 
-    A `name` "" means all tools of a server that are not listed.
+    `tokens` is None if the definition is not recorded or not counted yet. A `name` "" means all tools of a server
+    that are not listed.
     """
 
     server: str
@@ -94,8 +95,8 @@ class ToolUse:
             if category == _CALL:
                 self._calls[called_tool(block)] += 1
             elif category == _TOOLS:
-                for one in read_definitions(block):
-                    self._define(node, one)
+                for definition in read_definitions(block):
+                    self._define(node, definition)
             elif category == _RESULT:
                 self._found.update(referenced_tools(block))
         self._head = head
@@ -146,16 +147,16 @@ def tool_calls(stays: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
     """
     for node in stays.all_nodes():
         if tree[node].category == _CALL:
-            made, first = stays.answering_call(node), stays.first_call(node) or 0
-            yield node, max(0, first - 1) if made is None else made
+            number, first = stays.answering_call(node), stays.first_call(node) or 0
+            yield node, max(0, first - 1) if number is None else number
     for node in stays.answer_nodes():
-        made = stays.answering_call(node)
-        if tree[node].category == _CALL and stays.first_call(node) is None and made is not None:
-            yield node, made
+        number = stays.answering_call(node)
+        if tree[node].category == _CALL and stays.first_call(node) is None and number is not None:
+            yield node, number
 
 
 def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, str]]:
-    """Count the calls of each tool, by (server, name), in these `calls` of a thread including their answers."""
+    """Count the calls of each tool, by (server, name), in `calls` including their answers."""
     stays = BlockLifetimes(tree)
     stays.advance(calls)
     return Counter(called_tool(tree[node].block) for node, _ in tool_calls(stays, tree))

@@ -1,4 +1,4 @@
-"""Blocks that change during a run: the same position in the context, with other content call after call."""
+"""Blocks that change during a run: the same position in the context, with other content."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from ctxtui.core.tree import Tree
 
 
 class ChangingBlock(Struct, frozen=True):
-    """A block whose content changed: the `nodes` of its versions in order, and the `calls` (from 1) that began each.
+    """A block whose content changed: the `nodes` of its versions in order.
 
-    Everything after such a block leaves the cached prefix at every change.
+    `calls` are the calls (from 1) that began each. Everything after such a block leaves the cached prefix at
+    every change.
     """
 
     nodes: tuple[int, ...]
@@ -71,11 +72,11 @@ def _rows(tree: Tree, head: int, after: int) -> list[int]:
 
 def _pairs(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
     """Pair blocks that are the same in both, and those that are two versions of one."""
-    found = []
+    pairs_ = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:
-            found += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
+            pairs_ += [(a, b, True) for a, b in zip(olds[start:end], news[first:last], strict=True)]
         else:
             pairs = match_versions(tree, tree, olds[start:end], news[first:last])
-            found += [(olds[start + i], news[first + j], False) for i, j in pairs]
-    return found
+            pairs_ += [(olds[start + i], news[first + j], False) for i, j in pairs]
+    return pairs_

@@ -1,4 +1,4 @@
-"""Finding: cache entries that live too short for the pauses of this thread, or too long for their price."""
+"""Finding: cache entries that live too short for this thread's pauses, or too long for their price."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         )
         return
     savings = [
-        (saved, one) for one in STRATEGIES if (saved := inputs.saved_by_markers(spell_name(one.name))) is not None
+        (saved, strategy)
+        for strategy in STRATEGIES
+        if (saved := inputs.saved_by_markers(spell_name(strategy.name))) is not None
     ]
     saved, best = max(savings, key=lambda one: one[0], default=(0.0, STRATEGIES[0]))
     if saved > MIN_SAVING_SHARE * sum(map(inputs.input_usd, inputs.calls)):

@@ -19,19 +19,19 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report results of the context that were never quoted."""
     here = inputs.situation
     dead = find_dead_results(here.context.tree, inputs.calls, inputs.costs.stays, inputs.costs.running.block_tokens)
-    known = set(results(here))
-    at = [p for one in dead.dead if (p := inputs.position(one.node)) is not None and p in known]
+    results_ = set(results(here))
+    at = [p for is_single in dead.dead if (p := inputs.position(is_single.node)) is not None and p in results_]
     free = [p for p in at if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
     edits = inputs.keep_unquoted([make(REPLACE, here.context.targets([p]), {"text": CLEARED}) for p in sorted(free)])
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is None:
         return
-    one = effect.count == 1
+    is_single = effect.count == 1
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} tool result{'' if one else 's'} {'was' if one else 'were'} never quoted since "
-        f"{'it' if one else 'they'} came: {{tokens}} in every call{{so_far}}",
-        cure=f"clear {{count}} result{'' if one else 's'} that nothing quotes",
+        says=f"{{count}} tool result{'' if is_single else 's'} {'was' if is_single else 'were'} never quoted since "
+        f"{'it' if is_single else 'they'} came: {{tokens}} in every call{{so_far}}",
+        cure=f"clear {{count}} result{'' if is_single else 's'} that nothing quotes",
     )

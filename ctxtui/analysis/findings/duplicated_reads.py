@@ -22,14 +22,14 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     at = [p for edit in edits for target in edit.targets if (p := here.context.find(target)) is not None]
     paths = dict.fromkeys(path for p in sorted(at, key=lambda p: -here.size(p)) if (path := path_of(here, p)))
     of = " ({names})" if paths else ""
-    one = effect.count == 1
+    is_single = effect.count == 1
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} result{'' if one else 's'}{of} {'stands' if one else 'stand'} there again or "
-        f"{'is' if one else 'are'} outdated: {{tokens}} in every call{{so_far}}",
-        cure=f"replace {{count}} repeated or outdated result{'' if one else 's'} by a line",
+        says=f"{{count}} result{'' if is_single else 's'}{of} {'stands' if is_single else 'stand'} there again or "
+        f"{'is' if is_single else 'are'} outdated: {{tokens}} in every call{{so_far}}",
+        cure=f"replace {{count}} repeated or outdated result{'' if is_single else 's'} by a line",
         names=tuple(paths),
         policy="dedupe_reads",
         given=settings,

@@ -25,8 +25,10 @@ from ctxtui.curation.policies.situation import PolicyContext, Settings
 
 
 class Place(NamedTuple):
-    """Where something was found: `what` it is, the `call` that first sent it and its `block` in the context (both from
-    1), and what it came from (`origin`: a tool and its argument, or who wrote it)."""
+    """Position of a finding: its subject (`what`), the `call` that first sent it, and its `block`.
+
+    Both count from 1. `origin` is a tool with its argument, or the author.
+    """
 
     what: str
     call: int
@@ -102,10 +104,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
-        kept = without_quoted(self.situation, edits)
-        if edits and not kept:
+        unquoted = without_quoted(self.situation, edits)
+        if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")
-        return kept
+        return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
         """USD saved in the calls by the markers of `cache`, from the lab; None if unknown."""
@@ -159,7 +161,7 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every call, number of `calls` that held any of them, and number of blocks."""
+    """Effect of edits: `tokens` freed in every call, calls that held any of them, number of blocks."""
 
     tokens: int
     calls: int

@@ -24,14 +24,14 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     at = [p for edit in edits for target in edit.targets if (p := here.context.find(target)) is not None]
     tools = dict.fromkeys(name for p in sorted(at, key=lambda p: -here.size(p)) if (name := tool_of(here, p)))
     of = " (of {names})" if tools else ""
-    one = effect.count == 1
+    is_single = effect.count == 1
     yield finding_from_edits(
         edits,
         effect,
         kind=KIND,
-        says=f"{{count}} block{'' if one else 's'}{of} {'is' if one else 'are'} very large: {{tokens}} in every "
-        "call{so_far}",
-        cure=f"externalize {{count}} very large block{'' if one else 's'}",
+        says=f"{{count}} block{'' if is_single else 's'}{of} {'is' if is_single else 'are'} very large: "
+        "{tokens} in every call{so_far}",
+        cure=f"externalize {{count}} very large block{'' if is_single else 's'}",
         names=tuple(tools),
         policy="externalize_large",
         given=settings,

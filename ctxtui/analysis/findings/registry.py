@@ -45,13 +45,13 @@ KINDS: Final[tuple[FindingKind, ...]] = (
 def find_all(inputs: FindingInputs) -> Iterator[Finding | NoFinding]:
     """Yield all findings, and for each kind without one the reason."""
     for kind in KINDS:
-        found = False
+        any_found = False
         try:
             for finding in kind.find(inputs):
-                found = True
+                any_found = True
                 yield finding
         except NothingToStage as why:
             yield NoFinding(kind.KIND, str(why))
         else:
-            if not found:
+            if not any_found:
                 yield NoFinding(kind.KIND)

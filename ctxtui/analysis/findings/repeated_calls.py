@@ -12,21 +12,21 @@ from ctxtui.core.edit_kinds import DROP
 KIND = "loops"
 
 
-def find(given: FindingInputs) -> Iterator[Finding]:
-    """Report calls that were made at least three times in a row, also in cycles of two or three, with equal answers."""
-    here = given.situation
+def find(inputs: FindingInputs) -> Iterator[Finding]:
+    """Report calls made at least three times in a row with equal answers, also in cycles of two or three."""
+    here = inputs.situation
     loops = find_loops(here.context)
     positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]
     free = [p for p in positions if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user]
     # Each for itself: one may be taken back alone.
     edits = [make(DROP, here.context.targets([p]), {}) for p in sorted(set(free))]
-    about = measure_edits(given, edits)
-    if about is None:
+    effect = measure_edits(inputs, edits)
+    if effect is None:
         return
-    places = tuple(_place(given, loop) for loop in loops)
+    places = tuple(_place(inputs, loop) for loop in loops)
     yield finding_from_edits(
         edits,
-        about,
+        effect,
         kind=KIND,
         says=f"{{names}}: the same calls with the same answers, from call {places[0].call:,} on: "
         "{tokens} in every call{so_far}",
@@ -36,8 +36,8 @@ def find(given: FindingInputs) -> Iterator[Finding]:
     )
 
 
-def _place(given: FindingInputs, loop: Loop) -> Place:
-    reading, position = given.situation.context.reading, loop.exchanges[0].call
+def _place(inputs: FindingInputs, loop: Loop) -> Place:
+    reading, position = inputs.situation.context.reading, loop.exchanges[0].call
     names = ", ".join(reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
-    origin = given.guard.origin(reading(position))
-    return Place(f"{names} x{loop.repeats}", given.first_call(position), position + 1, origin)
+    origin = inputs.guard.origin(reading(position))
+    return Place(f"{names} x{loop.repeats}", inputs.first_call(position), position + 1, origin)

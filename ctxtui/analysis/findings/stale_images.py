@@ -14,13 +14,13 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     edits = inputs.propose("strip_images")
     effect = measure_edits(inputs, edits)
     if effect is not None:
-        one = effect.count == 1
+        is_single = effect.count == 1
         yield finding_from_edits(
             edits,
             effect,
             kind=KIND,
-            says=f"{{count}} image{'' if one else 's'} of earlier messages {'is' if one else 'are'} still sent: "
-            "{tokens} in every call{so_far}",
-            cure=f"take out {{count}} image{'' if one else 's'} that the model has seen",
+            says=f"{{count}} image{'' if is_single else 's'} of earlier messages "
+            f"{'is' if is_single else 'are'} still sent: {{tokens}} in every call{{so_far}}",
+            cure=f"take out {{count}} image{'' if is_single else 's'} that the model has seen",
             policy="strip_images",
         )

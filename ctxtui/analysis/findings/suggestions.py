@@ -77,15 +77,17 @@ def list_suggestions(
     `staged` tokens.
     """
     priced = [*findings]
-    policies = {(one.finding.policy,) for one in priced}
-    more = (one for one in advice if one.names not in policies and one.tag.freed > staged)
+    policies = {(advice_.finding.policy,) for advice_ in priced}
+    more = (advice_ for advice_ in advice if advice_.names not in policies and advice_.tag.freed > staged)
     every = [
-        *(Suggestion(what=one, is_safe=not one.loses_text) for one in priced),
+        *(Suggestion(what=advice_, is_safe=not advice_.loses_text) for advice_ in priced),
         *(
             Suggestion(
-                what=one, is_safe=one.risk <= Risk.OUTSIDE or drops_only_tools(context, one.edits), staged=staged
+                what=advice_,
+                is_safe=advice_.risk <= Risk.OUTSIDE or drops_only_tools(context, advice_.edits),
+                staged=staged,
             )
-            for one in more
+            for advice_ in more
         ),
     ]
     return sorted(every, key=lambda one: (not one.is_warning, not one.is_safe, 0.0 if one.is_warning else -one.worth))
@@ -94,9 +96,9 @@ def list_suggestions(
 def combine_edits(every: Iterable[Sequence[Edit]]) -> list[Edit]:
     """Combine the edits of `every`; for each block only the first ones that change it."""
     chosen: list[Edit] = []
-    taken: set[Target] = set()
+    targets: set[Target] = set()
     for edits in every:
-        free = [edit for edit in edits if taken.isdisjoint(edit.targets)]
+        free = [edit for edit in edits if targets.isdisjoint(edit.targets)]
         chosen += free
-        taken.update(target for edit in free for target in edit.targets)
+        targets.update(target for edit in free for target in edit.targets)
     return chosen

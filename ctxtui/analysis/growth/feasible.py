@@ -29,9 +29,10 @@ UNKNOWN: Final = "not known"
 
 
 class Feasibility(Struct, frozen=True):
-    """Whether `ahead` more of `unit` fit: the context `after` them (None: unknown), and when each limit is reached.
+    """Whether `ahead` more of `unit` fit, and when each limit is reached.
 
-    The limits are the usable share of the window and the window itself (None: unknown).
+    `after` is the context after them (None: unknown). The limits are the usable share of the window and the
+    window itself (None: unknown).
     """
 
     unit: str
@@ -43,8 +44,8 @@ class Feasibility(Struct, frozen=True):
     @property
     def answer(self) -> str:
         """Answer for the usable share, else for the window."""
-        known = self.usable or self.window
-        return judge_fit(self.after, known.tokens) if known is not None else UNKNOWN
+        limit = self.usable or self.window
+        return judge_fit(self.after, limit.tokens) if limit is not None else UNKNOWN
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:

@@ -1,4 +1,4 @@
-"""Forks: sessions that continued from a call of another one, and threads that went back to an earlier answer."""
+"""Forks: sessions continued from another one's call, and threads that went back to an earlier answer."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Growth of a thread's context: sizes by call and category, growth by phase, its shape, carry, resent and dead
-tokens.
-"""
+"""Growth of a thread's context: sizes by call and category, its shape, carry, resent and dead tokens."""
 
 from __future__ import annotations
 

@@ -54,9 +54,10 @@ class TurnGrowth(NamedTuple):
 
 
 class Limit(Struct, frozen=True):
-    """A size that the context will reach: `tokens`, and how it is known (``observed``, ``assumed``, ``setting``).
+    """A size that the context will reach: `tokens`, and how it is known.
 
-    `turns` is the number of turns until then (high growth first; None: not at this pace).
+    `how` is ``observed``, ``assumed`` or ``setting``. `turns` is the number of turns until then (high growth
+    first; None: not at this pace).
     """
 
     tokens: int
@@ -256,7 +257,7 @@ def project_costs(
 
 
 class Instruction(Struct, frozen=True):
-    """A person's message that a compaction would rewrite: the `turn` it opened, tokens, first words, and digest."""
+    """A person's message that a compaction would rewrite: its turn, tokens, first words, and digest."""
 
     turn: int
     tokens: int

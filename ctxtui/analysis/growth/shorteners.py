@@ -22,30 +22,30 @@ def find_compressors(session: Session) -> tuple[str, ...]:
     The client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the provider's
     own edits (``clear_tool_uses``).
     """
-    client, found = session.about.source or "unknown", set[str]()
+    client, names = session.about.source or "unknown", set[str]()
     for thread in session.threads:
         epoch = None
         for call in session.thread_calls(thread):
             # The first call of an epoch says how it began; an epoch that begins a session was compacted in another.
             if epoch is not None and call.epoch.number != epoch:
-                found.update(_began(call, client))
+                names.update(_began(call, client))
             epoch = call.epoch.number
-            found.update(_by_provider(call))
-    return tuple(sorted(found))
+            names.update(_by_provider(call))
+    return tuple(sorted(names))
 
 
 def _began(call: Call, client: str) -> Iterator[str]:
     if call.epoch.start == EpochStart.COMPACTION:
-        told = call.extra.get(COMPACTED)
-        trigger = told.get("trigger") if isinstance(told, dict) else None
+        recorded = call.extra.get(COMPACTED)
+        trigger = recorded.get("trigger") if isinstance(recorded, dict) else None
         yield f"{client} {trigger}" if isinstance(trigger, str) and trigger else client
     elif call.epoch.start == EpochStart.MICROCOMPACTION:
         yield f"{client} {EpochStart.MICROCOMPACTION}"
 
 
 def _by_provider(call: Call) -> Iterator[str]:
-    said = call.extra.get("context_management")
-    applied = said.get("applied_edits") if isinstance(said, dict) else None
+    management = call.extra.get("context_management")
+    applied = management.get("applied_edits") if isinstance(management, dict) else None
     for edit in applied if isinstance(applied, list) else ():
         kind = edit.get("type") if isinstance(edit, dict) else None
         if isinstance(kind, str):
@@ -64,7 +64,7 @@ def find_policies(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple
         recorded = call.extra.get(EDITS)
         if isinstance(recorded, dict):
             by = recorded.get("by")
-            policies.update(one for one in by if isinstance(one, str)) if isinstance(by, list) else None
+            policies.update(author for author in by if isinstance(author, str)) if isinstance(by, list) else None
         elif call.sent_head != call.raw_head and (log := logs.get(call.thread)):
             entries = [entry for entry in log if call.started is None or entry.at <= call.started]
             key = call.thread, len(entries)

@@ -30,9 +30,9 @@ class Range(NamedTuple):
     mid: float
     high: float
 
-    def map(self, made: Callable[[float], float]) -> Range:
-        """Apply the non-decreasing function `made` to all three."""
-        return Range(made(self.low), made(self.mid), made(self.high))
+    def map(self, function: Callable[[float], float]) -> Range:
+        """Apply the non-decreasing function `function` to all three."""
+        return Range(function(self.low), function(self.mid), function(self.high))
 
 
 class Typical(NamedTuple):
@@ -65,13 +65,13 @@ def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, f
 
     The growth of a unit elsewhere (`unit`) counts as a few observations.
     """
-    seen, usual = len(values), TYPICAL_UNITS if unit else 0.0
-    mean = sum(values) / seen
-    size = max((sum(map(abs, values)) + usual * unit) / (seen + usual), 1e-12)
-    expected = (seen * mean + usual * min(unit, size)) / (seen + usual)
+    count, usual = len(values), TYPICAL_UNITS if unit else 0.0
+    mean = sum(values) / count
+    size = max((sum(map(abs, values)) + usual * unit) / (count + usual), 1e-12)
+    expected = (count * mean + usual * min(unit, size)) / (count + usual)
     squares = sum((value - mean) ** 2 for value in values) + SPREAD_UNITS * (TYPICAL_SPREAD * size) ** 2
     # Proportional to n, not its square root: the pace of a session persists.
-    return n * expected, n * math.sqrt(squares / (seen - 1 + SPREAD_UNITS))
+    return n * expected, n * math.sqrt(squares / (count - 1 + SPREAD_UNITS))
 
 
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:

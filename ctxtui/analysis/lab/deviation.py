@@ -33,10 +33,10 @@ class _Gap(NamedTuple):
 
 
 def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """Yield a sentence with the reason for each simulated figure off by more than `MAX_DEVIATION` of the reported
-    input.
+    """Yield a sentence with the reason for each simulated figure that deviates.
 
-    `counted` are the simulated `calls`, all with a report.
+    That is, by more than `MAX_DEVIATION` of the reported input. `counted` are the simulated `calls`, all with a
+    report.
     """
     gaps = [
         _Gap(

@@ -73,9 +73,9 @@ class EditedPath:
                 self.refused = self.refused or tried.refused
             else:
                 self.log, applied = log, tried
-        known = context, applied.changes, applied.inserts, applied.asleep, self.log
-        if not (self._known and all(map(is_, known, self._known))):
-            self._known, self._awaited = known, self._awaited_targets(applied)
+        key = context, applied.changes, applied.inserts, applied.asleep, self.log
+        if not (self._known and all(map(is_, key, self._known))):
+            self._known, self._awaited = key, self._awaited_targets(applied)
         start = min(_first_change(before, applied), len(self._ends))
         if out is not self._out:
             start = min([start, *(out ^ self._out)])
@@ -155,10 +155,12 @@ class EditedPath:
         del self._ends[start:]
         head = self._ends[start - 1] if start else ROOT
         new: dict[int, list[Item]] = {}
-        for one in applied.inserts:
-            if one.position >= start:
+        for insert in applied.inserts:
+            if insert.position >= start:
                 # Marks from a transcript do not apply to a block inserted by an edit.
-                new.setdefault(one.position, []).extend(Item(i.block, i.place._replace(mark="")) for i in one.items)
+                new.setdefault(insert.position, []).extend(
+                    Item(i.block, i.place._replace(mark="")) for i in insert.items
+                )
         for position in range(start, len(context)):
             for item in new.get(position, ()):
                 head = self._put(applied, head, item, -1)
@@ -221,11 +223,15 @@ def _first_change(before: Applied | None, applied: Applied) -> int:
                 end = position
     if before.inserts is not applied.inserts:
         # Most are the same objects; of the others, rebuilt ones are distinguished from changed ones.
-        kept, now = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
-        gone = Counter((kept[key].position, kept[key].items) for key in kept.keys() - now.keys())
-        came = Counter((now[key].position, now[key].items) for key in now.keys() - kept.keys())
+        old_inserts, new_inserts = {id(one): one for one in before.inserts}, {id(one): one for one in applied.inserts}
+        removed = Counter(
+            (old_inserts[key].position, old_inserts[key].items) for key in old_inserts.keys() - new_inserts.keys()
+        )
+        added = Counter(
+            (new_inserts[key].position, new_inserts[key].items) for key in new_inserts.keys() - old_inserts.keys()
+        )
         # Counted, because the same text may be at one position twice.
-        end = min([end, *(position for position, _ in [*(gone - came), *(came - gone)])])
+        end = min([end, *(position for position, _ in [*(removed - added), *(added - removed)])])
     return end
 
 

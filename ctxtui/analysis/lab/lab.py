@@ -31,10 +31,10 @@ class Experiment:
         for done, step in enumerate(recorded_steps(self._bench.book, self._bench.rules), 1):
             shared = threads.setdefault(step.call.thread, SharedContext(self._bench.book))
             context = shared.move_to(step.call)
-            for one in self._passes:
-                one.add_call(step, shared, context)
+            for pass_ in self._passes:
+                pass_.add_call(step, shared, context)
             yield done
-        self.runs = [one.finish() for one in self._passes]
+        self.runs = [pass_.finish() for pass_ in self._passes]
 
 
 def run_experiment(

@@ -79,10 +79,9 @@ def _usage_under_edits(report: Usage, plain: VariantCall, under: VariantCall) ->
 
 
 def _usd(bench: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
-    """Cost of `recorded` as `call`, perhaps of another model, with another `usage`: the paid cost plus the
-    difference.
+    """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
 
-    Without a recorded price, the difference alone.
+    `call` may go to another model. Without a recorded price, the difference alone.
     """
     assert recorded.usage is not None
     paid, now = bench.paid_usd(recorded), simulated_usd(bench, call, usage)
@@ -123,6 +122,6 @@ def _by_lifetime(write: int, report: Usage, plain: Usage, under: Usage) -> dict[
         return parts
     like = under if under.cache_write else report
     whole = like.cache_write
-    found = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
-    found[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(found.values())
-    return found
+    parts_ = {name: getattr(like, name) * write // whole if whole else 0 for name in WRITES}
+    parts_[max(WRITES, key=lambda name: getattr(like, name))] += write - sum(parts_.values())
+    return parts_

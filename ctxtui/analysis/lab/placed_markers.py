@@ -24,7 +24,7 @@ PlacedMarker = tuple[int, float, int]
 
 def strategy_names() -> tuple[str, ...]:
     """Names of all cache strategies, as used on the command line."""
-    return (RECORDED, *LIVES, *(spell_name(one.name) for one in STRATEGIES))
+    return (RECORDED, *LIVES, *(spell_name(strategy.name) for strategy in STRATEGIES))
 
 
 def spell_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Data that the lab takes from the recording, shared by all variants: times, lifetimes, markers, unrecorded input.
+"""Data of the recording that all variants share: times, lifetimes, markers, unrecorded input.
 
 Everything about a call is from before it: its own report is only used for comparison.
 """

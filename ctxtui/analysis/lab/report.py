@@ -88,11 +88,11 @@ def session_lab(bench: LabInputs, runs: Sequence[VariantRun], name: str) -> Sess
     session = bench.book.session
     calls = simulated_calls(session)
     reported = [call.usage.input for call in calls if call.usage is not None]
-    told = sum(reported) if reported and len(reported) == len(calls) else None
+    reported_total = sum(reported) if reported and len(reported) == len(calls) else None
     first = runs[0] if runs else None
-    held = [apply_to_record(bench, runs[0], run) for run in runs if run.calls]
-    rows = tuple(_row(bench, held[0], run, told) for run in held)
-    off = (first.total - told) / told if first is not None and told else None
+    adjusted = [apply_to_record(bench, runs[0], run) for run in runs if run.calls]
+    rows = tuple(_row(bench, adjusted[0], run, reported_total) for run in adjusted)
+    off = (first.total - reported_total) / reported_total if first is not None and reported_total else None
     return SessionLab(
         session=session.about.id or name,
         title=session.about.title or name,
@@ -104,18 +104,18 @@ def session_lab(bench: LabInputs, runs: Sequence[VariantRun], name: str) -> Sess
         drawn=_longest(calls),
         marks=tuple(_marks(calls)),
         notes=tuple(_notes(bench, session, calls, runs, off)),
-        outcomes=tuple((one.name, one.value) for one in session.outcomes),
+        outcomes=tuple((outcome.name, outcome.value) for outcome in session.outcomes),
     )
 
 
 def _row(bench: LabInputs, own: VariantRun, run: VariantRun, reported: int | None) -> LabRow:
     variant = run.variant
     usd, at_least = _usd(bench, own, run)
-    given: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
+    settings: dict[str, Json] = dict(variant.steps[0].settings) if len(variant.steps) == 1 else {}
     return LabRow(
         policy=variant.policy,
         settings=variant.settings,
-        given=given,
+        given=settings,
         cache=variant.cache,
         model=variant.model or ", ".join(run.models),
         calls=len(run.calls),
@@ -152,9 +152,9 @@ def _usd(bench: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | No
     if any(usd is None and id_ not in unknown for id_, usd in tried.items()):
         return None, False
     every = list(bench.book.session.calls.values())
-    known = [usd for call in every if (usd := tried.get(call.id, bench.paid_usd(call))) is not None]
+    amounts = [usd for call in every if (usd := tried.get(call.id, bench.paid_usd(call))) is not None]
     lacks = any(call.is_partial or lacks_price(call, bench.costs.get(call.id)) for call in every)
-    return (sum(known) if known else None), lacks
+    return (sum(amounts) if amounts else None), lacks
 
 
 def _longest(calls: Sequence[Call]) -> tuple[int, ...]:

@@ -1,7 +1,6 @@
-"""Finds the best variant for a family of sessions, with cross-validation, and the break-even of keeping a cache
-warm.
+"""Finds the best variant for a family of sessions, and the break-even of keeping a cache warm.
 
-The break-even compares requests that only read an entry with writing it again.
+The choice is cross-validated. The break-even compares requests that only read an entry with writing it again.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class FittedVariant(Struct, frozen=True):
     @property
     def held_out(self) -> float | None:
         """Average saving on sessions that the choice was not fitted to."""
-        return sum(one.saves for one in self.folds) / len(self.folds) if self.folds else None
+        return sum(fold.saves for fold in self.folds) / len(self.folds) if self.folds else None
 
 
 def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
@@ -60,7 +59,7 @@ def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
     best = _best(every, names)
     folds = []
     for session, costs in sessions.items() if len(every) > 1 else ():
-        chosen = _best([one for other, one in sessions.items() if other != session], names)
+        chosen = _best([costs_ for other, costs_ in sessions.items() if other != session], names)
         folds.append(Fold(session, chosen, 1 - costs[chosen], 1 - min(costs[name] for name in names)))
     return FittedVariant(best, 1 - sum(costs[best] for costs in every) / len(every), len(names), tuple(folds))
 
@@ -70,8 +69,7 @@ def _best(every: Sequence[Costs], names: Sequence[str]) -> str:
 
 
 class KeepWarm(NamedTuple):
-    """Keeping an entry of `life` seconds warm: up to `requests` requests that only read it cost less than rewriting
-    it.
+    """Keeping an entry of `life` seconds warm: `requests` reads cost less than rewriting it.
 
     That lasts `seconds`. `read` and `write` are USD for the whole context, or multiples of fresh tokens.
     """
@@ -101,7 +99,7 @@ def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> 
 
 
 class Pauses(NamedTuple):
-    """Pauses of a session longer than an entry's lifetime, those in which keeping warm is cheaper, and the saving.
+    """Pauses of a session longer than an entry's lifetime, those where keeping warm is cheaper, and the saving.
 
     `saved` is in the unit of the rates.
     """

@@ -125,7 +125,7 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
     def usd(self) -> float | None:
         """Cost of all calls; None if a price is unknown."""
         values = [call.usd for call in self.calls]
-        return None if not values or None in values else sum(one for one in values if one is not None)
+        return None if not values or None in values else sum(value for value in values if value is not None)
 
     @property
     def rewrites(self) -> int:

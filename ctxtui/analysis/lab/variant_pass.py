@@ -48,10 +48,10 @@ Counted = Callable[[int, int], int]
 
 
 class SentLengths:
-    """Tokens up to a node of the request with context `head` and `total` tokens, sent for a recorded one of `own`
-    tokens.
+    """Tokens up to a node of the request with context `head` and `total` tokens.
 
-    A common prefix has its reported length, and edited parts are counted, as in the price tag
+    It is sent for a recorded one of `own` tokens. A common prefix has its reported length, and edited parts are
+    counted, as in the price tag
     (`curation.price.edited_prompt`): unrecorded or miscounted tokens are at the position where a report first
     showed them, not all at the front. Without an earlier report, or with another model's (`told` is False), the
     `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node for other variants
@@ -81,10 +81,10 @@ class SentLengths:
         self._share = own / whole if whole > 0 else 0.0
 
     def __call__(self, node: int) -> int:
-        found = self._known.get(node)
-        if found is None:
-            found = self._known[node] = max(0, min(self._total, self._length(node)))
-        return found
+        length = self._known.get(node)
+        if length is None:
+            length = self._known[node] = max(0, min(self._total, self._length(node)))
+        return length
 
     def _length(self, node: int) -> int:
         if not self._share:
@@ -168,9 +168,7 @@ class LabInputs:
         return self._lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
-        """Number of blocks of a recorded call's context that were read, and that were read or written, by the
-        report.
-        """
+        """Blocks of a recorded call's context that were read, and that were read or written, by the report."""
         ledger, number = self._ledgers[call.id]
         charged = ledger.rates_of(number)
         return charged.read, charged.write
@@ -179,7 +177,9 @@ class LabInputs:
     def _ledgers(self) -> dict[str, tuple[CostLedger, int]]:
         """Ledger of each call's thread, and the call's index in it."""
         threads = thread_costs(self.book, self.costs)
-        return {call.id: (one.ledger, n) for one in threads for n, call in enumerate(one.calls[: one.ledger.done])}
+        return {
+            call.id: (costs.ledger, n) for costs in threads for n, call in enumerate(costs.calls[: costs.ledger.done])
+        }
 
     def paid_usd(self, call: Call) -> float | None:
         """Cost of a recorded call in USD; None if unknown."""
@@ -345,15 +345,15 @@ class VariantPass:
         call, nodes = step.call, here.applied.context.nodes
         if self.variant.model or not here.applied.is_changed:
             return 0, 0, 0
-        found = []
+        freed = []
         for depth in self._bench.part_ends(call):
             raw, node = (nodes[depth - 1], here.path.sent_node(depth - 1)) if depth else (ROOT, ROOT)
-            found.append(
+            freed.append(
                 self._counted_tokens(model, raw, call.sent_head) - self._counted_tokens(model, node, here.head)
             )
         own = self._counted_tokens(model, call.sent_head, call.sent_head)
         whole = own - sum(self._book.contexts.tokens(model, call.sent_head, step.gone) if step.gone else ()) - total
-        return found[0], found[1] - found[0], whole - found[1]
+        return freed[0], freed[1] - freed[0], whole - freed[1]
 
     def _answer(self, call: Call, model: str) -> int | None:
         """Tokens of the recorded answer without a report; None if none is recorded."""
@@ -376,14 +376,14 @@ class VariantPass:
             return 0
         changed = {change.node for change in here.applied.changes.values()}
         left = step.gone.where(lambda node: node not in changed) if changed else step.gone
-        found = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
+        tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, left)) if left else 0
         # An edit of a block that its client removed has no effect.
         stood = (
             one.after
             for one in here.applied.changes.values()
             if one.after is not None and one.node in step.gone.by_node
         )
-        return found + sum(self._block_tokens(model, block) for block in stood)
+        return tokens + sum(self._block_tokens(model, block) for block in stood)
 
     def _outcome(
         self, step: RecordedStep, call: Call, here: VariantRequest, hidden: int, total: int
@@ -396,7 +396,7 @@ class VariantPass:
         start = step.at
 
         def deepest_cached(life: float = 0.0) -> int:
-            # Few strategies ask for it.
+            # Computed on demand: few strategies need it.
             base = build_prompt(self._bench.prefixes, rules, salt, here.head, tokens, (), total=total)
             return self._simulator.deepest_cached(base, start, life)
 
@@ -420,7 +420,7 @@ class VariantPass:
         at = step.at if step.asked_at is None else step.asked_at
         outcome = self._simulator.predict(prompt, at, why=False)
         self._simulator.record(outcome if at == step.at else self._simulator.predict(prompt, step.at, why=False))
-        # Where nothing expired, what stands in front of the conversation is read also where that is another one.
+        # If nothing expired, the prefix before the conversation is read even if the conversation differs.
         floor = (
             step.floors.unexpired_prefix
             if outcome.read or not self._is_expired(step, rules)

@@ -26,12 +26,12 @@ def variant_session(session: Session, run: VariantRun, title: str) -> Session:
     for thread in session.threads.values():
         copy.apply(ThreadSeen(thread.id, thread.label, thread.parent))
     nodes = {ROOT: ROOT}
-    for one in run.calls:
-        call = session.calls[one.id]
-        head = _copy_context(session.tree, copy.tree, nodes, one.head)
+    for simulated in run.calls:
+        call = session.calls[simulated.id]
+        head = _copy_context(session.tree, copy.tree, nodes, simulated.head)
         reply = copy.tree.extend(head, answer_items(session.tree, call))
-        copy.apply(CallSeen(_make_call(call, run, head, reply, one)))
-        copy.apply(TipMoved(one.thread, reply))
+        copy.apply(CallSeen(_make_call(call, run, head, reply, simulated)))
+        copy.apply(TipMoved(simulated.thread, reply))
     return copy
 
 

@@ -50,52 +50,58 @@ def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
     sums = {category: before[category] for category in ways.categories(node)}
     out: list[SegmentFigure] = []
     owed = ways.header_features(node)
-    for one, own in zip(split, segment_features(split, ways.measure(here.block), here.category), strict=True):
-        start = sums[one.category]
-        sums[one.category] = plus(start, plus(own, owed) if not out else own)
-        grown = round(weigh(sums[one.category], weights)) - round(weigh(start, weights))
-        out.append(SegmentFigure(one.start, one.end, one.label, CATEGORIES[one.category], one.begins, grown))
+    for segment, own in zip(split, segment_features(split, ways.measure(here.block), here.category), strict=True):
+        start = sums[segment.category]
+        sums[segment.category] = plus(start, plus(own, owed) if not out else own)
+        grown = round(weigh(sums[segment.category], weights)) - round(weigh(start, weights))
+        out.append(
+            SegmentFigure(
+                segment.start, segment.end, segment.label, CATEGORIES[segment.category], segment.begins, grown
+            )
+        )
     return out
 
 
 def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
     """Add up segments by label, in order of first appearance; unlabelled ones are left out."""
     sums: dict[tuple[str, str], tuple[int, int]] = {}
-    for one in segments:
-        if one.label:
-            count, so_far = sums.get((one.label, one.category), (0, 0))
-            sums[one.label, one.category] = count + one.begins, so_far + one.tokens
-    return [LabelFigure(*key, *found) for key, found in sums.items()]
+    for segment in segments:
+        if segment.label:
+            count, so_far = sums.get((segment.label, segment.category), (0, 0))
+            sums[segment.label, segment.category] = count + segment.begins, so_far + segment.tokens
+    return [LabelFigure(*key, *sums_) for key, sums_ in sums.items()]
 
 
 def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[SegmentFigure]]]:
     """Group neighbouring segments of one category, in order. Empty segments stay with their neighbours."""
     parts: list[tuple[str, list[SegmentFigure]]] = []
     waiting: list[SegmentFigure] = []
-    for one in segments:
-        empty = one.start == one.end and not one.tokens
-        if parts and (empty or parts[-1][0] == one.category):
-            parts[-1][1].append(one)
+    for segment in segments:
+        empty = segment.start == segment.end and not segment.tokens
+        if parts and (empty or parts[-1][0] == segment.category):
+            parts[-1][1].append(segment)
         elif empty:
-            waiting.append(one)
+            waiting.append(segment)
         else:
-            parts.append((one.category, [*waiting, one]))
+            parts.append((segment.category, [*waiting, segment]))
             waiting = []
-    return parts or [(one.category, [one]) for one in waiting]
+    return parts or [(segment.category, [segment]) for segment in waiting]
 
 
 def segments_of(book: Book, model: str, blocks: Iterable[BlockFigure]) -> list[SegmentFigure]:
     """Segments of those of a context's `blocks` that rules split and that are present."""
-    return [part for one in blocks if one.node and not one.gone for part in segment_figures(book, model, one.node)]
+    return [
+        part for block in blocks if block.node and not block.gone for part in segment_figures(book, model, block.node)
+    ]
 
 
 def session_labels(book: Book) -> list[LabelFigure]:
     """Totals of all labels in a session, each block counted once, by the main model's counts."""
     model, seen = book.session.model, set()
-    found: list[SegmentFigure] = []
+    segments: list[SegmentFigure] = []
     for node in book.cumulated(model).split_nodes:
         here = book.session.tree[node]
         if (here.block.digest, here.category) not in seen:
             seen.add((here.block.digest, here.category))
-            found += segment_figures(book, model, node)
-    return label_figures(found)
+            segments += segment_figures(book, model, node)
+    return label_figures(segments)

@@ -26,10 +26,10 @@ def without_limit(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Ma
 
 
 class Labelling:
-    """Rules in force, in the order in which they are tried: a rule that searches inside another's matches comes
-    after it.
+    """Rules in force, in the order in which they are tried.
 
-    Pieces refer to rules by their index in `rules`. `idle` are rules inside a label that does not exist.
+    A rule that searches inside another's matches comes after it. Pieces refer to rules by their index in `rules`.
+    `idle` are rules inside a label that does not exist.
     """
 
     def __init__(self, rules: Iterable[LabelRule]) -> None:
@@ -72,8 +72,8 @@ class Labelling:
                 matches_ += attempt(rule, partial(find_matches, n, rule, text, self._extents(matches_)))
         return cut_text(len(text), matches_)
 
-    def _extents(self, found: Sequence[Match]) -> list[tuple[str, int, int]]:
-        return [(self.rules[one.rule].label, one.start, one.end) for one in found]
+    def _extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
+        return [(self.rules[one.rule].label, one.start, one.end) for one in matches_]
 
 
 def _contains(body: bytes, needle: bytes) -> bool:

@@ -80,7 +80,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _by_pointer(rule: LabelRule, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for value in json_in(text, start, end):
-        if rule.beside and not any(True for one in rule.beside for _ in _walk(text, [value], one)):
+        if rule.beside and not any(True for pointer_ in rule.beside for _ in _walk(text, [value], pointer_)):
             continue
         for pointer in rule.pointers:
             yield from ((found.start, found.end) for found in _walk(text, [value], pointer))
@@ -112,7 +112,7 @@ def _walk(text: str, values: Iterable[Value], pointer: str) -> Iterator[Value]:
 def _step(text: str, value: Value, key: str) -> Iterator[Value]:
     if isinstance(value.value, dict) and (key == "*" or key in value.value):
         members = spans.members(text, value.start)
-        yield from (Value(one.value, one.start, one.end) for one in members if key in ("*", one.key))
+        yield from (Value(member.value, member.start, member.end) for member in members if key in ("*", member.key))
     elif isinstance(value.value, list) and (key == "*" or key.isdecimal()):
         items = spans.elements(text, value.start)
         yield from (item for number, item in enumerate(items) if key == "*" or number == int(key))

@@ -100,13 +100,13 @@ def segment_features(segments: Sequence[Segment], whole: Features, category: int
     They add up to those of the `whole` block. Features that are not text go to the first segment of the block's
     own category.
     """
-    keeper = next((n for n, one in enumerate(segments) if one.category == category), 0)
-    return split_features(whole, [one.weight for one in segments], keeper)
+    keeper = next((n for n, segment in enumerate(segments) if segment.category == category), 0)
+    return split_features(whole, [segment.weight for segment in segments], keeper)
 
 
 def by_category(segments: Sequence[Segment], whole: Features, category: int) -> list[tuple[int, Features]]:
     """Like `segment_features`, added up by category; that of the first segment comes first."""
     sums: dict[int, Features] = {}
-    for one, own in zip(segments, segment_features(segments, whole, category), strict=True):
-        sums[one.category] = plus(sums[one.category], own) if one.category in sums else own
+    for segment, own in zip(segments, segment_features(segments, whole, category), strict=True):
+        sums[segment.category] = plus(sums[segment.category], own) if segment.category in sums else own
     return list(sums.items())

@@ -23,7 +23,10 @@ from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
 
 def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
-    """Round `amounts` so that the displayed values add up to the displayed sum: the largest remainders round up."""
+    """Round `amounts` so that the displayed values add up to the displayed sum.
+
+    The largest remainders round up.
+    """
     unit = 10**decimals
     scaled = [amount * unit for amount in amounts]
     whole = [int(amount // 1) for amount in scaled]
@@ -103,22 +106,22 @@ class Bill(Struct, kw_only=True):
         """Add an amount to one part."""
         self.parts[name] = self.parts[name].plus(usd, tokens)
 
-    def add_bill(self, other: Bill, prefix: str = "") -> None:
+    def add_bill(self, bill: Bill, prefix: str = "") -> None:
         """Add another session's bill; its threads get `prefix`."""
-        for name, part in other.parts.items():
+        for name, part in bill.parts.items():
             self.add(name, part.usd, part.tokens)
-        self.rewrites += other.rewrites
-        for thread, usd in other.threads.items():
+        self.rewrites += bill.rewrites
+        for thread, usd in bill.threads.items():
             name = thread if thread == MAIN else prefix + thread
             self.threads[name] = self.threads.get(name, 0.0) + usd
-        self.in_full = self.in_full.plus(*other.in_full)
-        self.priced += other.priced
-        self.unreported += other.unreported
-        self.partial += other.partial
-        self.likely = self.likely.plus(*other.likely)
-        self.beyond = self.beyond.plus(*other.beyond)
-        self.short = self.short.plus(*other.short)
-        for model, count in other.unpriced.items():
+        self.in_full = self.in_full.plus(*bill.in_full)
+        self.priced += bill.priced
+        self.unreported += bill.unreported
+        self.partial += bill.partial
+        self.likely = self.likely.plus(*bill.likely)
+        self.beyond = self.beyond.plus(*bill.beyond)
+        self.short = self.short.plus(*bill.short)
+        for model, count in bill.unpriced.items():
             self.unpriced[model] = self.unpriced.get(model, 0) + count
 
 
@@ -132,7 +135,7 @@ def make_bill(
     """
     total = Bill()
     running = running_totals(book)
-    losses = {(one.thread, one.number): one for one in missed}
+    losses = {(miss.thread, miss.number): miss for miss in missed}
     for thread in book.session.order:
         sending = ResentTracker(book, running)
         for number, call in enumerate(book.session.thread_calls(thread), 1):

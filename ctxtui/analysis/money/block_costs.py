@@ -35,7 +35,10 @@ class ExpensiveBlock(Struct, frozen=True):
 
 
 class ThreadCosts:
-    """Ledger of one thread of a counted book, up to its end or call number `until`, and the lifetimes of its blocks."""
+    """Ledger of one thread of a counted book, and the lifetimes of its blocks.
+
+    Up to the thread's end or call number `until`.
+    """
 
     def __init__(
         self,
@@ -116,7 +119,9 @@ def most_expensive_blocks(threads: list[ThreadCosts], most: int) -> list[Expensi
     likely = sorted(carried, key=lambda digest: -carried[digest])[: most * _CANDIDATES_PER_BLOCK]
     blocks = [_sum_block(where[digest]) for digest in likely if carried[digest]]
     # Blocks without a (known) cost are left out.
-    return sorted((one for one in blocks if one.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[:most]
+    return sorted((block for block in blocks if block.usd > 0), key=lambda one: (-one.usd, -one.tokens * one.calls))[
+        :most
+    ]
 
 
 def _sum_block(places: list[tuple[ThreadCosts, int]]) -> ExpensiveBlock:

@@ -1,4 +1,4 @@
-"""Effect that edits would have had on the recorded calls of a thread, from one of them on: tokens and cost of each.
+"""Effect that edits would have had on the recorded calls of a thread: tokens and cost of each.
 
 Every call is charged by its own model's rates for its reported reads, writes and fresh input, minus the freed
 tokens; the ledger gives each block's position in a report. The first call after the edits reads only the tokens
@@ -73,7 +73,7 @@ def charge_edited_calls(
     left: Usage | None = None,
     scale: float = 1.0,
 ) -> EditedCalls:
-    """The `calls` of the thread of `ledger` after the first `since`, if the nodes in `freed` were that much smaller.
+    """Recompute the calls after the first `since`, if the nodes in `freed` were that much smaller.
 
     `left` is the simulated usage of the first of them (None: it reads everything as before), `charge` prices a
     usage (None: no costs), and `scale` is the number of charged tokens per counted one.
@@ -139,9 +139,9 @@ def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
         size = here.tokens(position) if change is None else 0 if change.after is None else here.count(change.after)
         freed[position] = here.size(position) - size
     for sign, applied in ((-1, after), (1, here.applied)):
-        for one in applied.inserts:
-            tokens = sum(here.count(item.block) for item in one.items)
-            freed[one.position] = freed.get(one.position, 0) + sign * tokens
+        for insert in applied.inserts:
+            tokens = sum(here.count(item.block) for item in insert.items)
+            freed[insert.position] = freed.get(insert.position, 0) + sign * tokens
     return {position: tokens for position, tokens in sorted(freed.items()) if tokens}
 
 
@@ -155,11 +155,12 @@ class EditedThread(NamedTuple):
     def calls_under(
         self, here: PolicyContext, after: Applied, tag: PriceTag | None, *, since: int = 0, until: int | None = None
     ) -> EditedCalls | None:
-        """The calls after the first `since`, up to number `until`, under the edits of `after`, whose price is `tag`.
+        """The calls after the first `since`, up to number `until`, under the edits of `after`.
 
-        `tag` is for the context `here` (None: unknown). Its remaining cache counts if the edits are made later
-        than in the first call. None if there is no call, if the edits change nothing, or if thinking would have
-        been removed from the first call on: during its turn it must be sent back.
+        `tag` is the price of the edits. `tag` is for the context `here` (None: unknown). Its remaining cache
+        counts if the edits are made later than in the first call. None if there is no call, if the edits change
+        nothing, or if thinking would have been removed from the first call on: during its turn it must be sent
+        back.
         """
         freed, calls = freed_tokens(here, after), self.calls[:until]
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):
@@ -174,10 +175,10 @@ class EditedThread(NamedTuple):
 
     def _nodes(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
         """Convert `freed` to the nodes of the blocks in the calls: a context under edits has other nodes."""
-        context, found = here.context, dict[int, int]()
+        context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))
             node = self.ledger.stays.node_of(target.digest, target.occurrence + 1)
             if node is not None:
-                found[node] = found.get(node, 0) + tokens
-        return found
+                nodes[node] = nodes.get(node, 0) + tokens
+        return nodes

@@ -190,8 +190,9 @@ class CostLedger:
             self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
-        """USD by category index over the first `calls` calls (at most `done`), then of unrecorded and re-attached
-        input.
+        """USD by category index over the first `calls` calls (at most `done`).
+
+        Then of unrecorded and re-attached input.
         """
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 

@@ -64,7 +64,7 @@ def five_hour_windows(calls: Iterable[CallUse]) -> list[QuotaWindow]:
     """
     windows: list[tuple[int, list[CallUse]]] = []
     end = 0
-    for call in sorted((one for one in calls if one.started), key=attrgetter("started")):
+    for call in sorted((use for use in calls if use.started), key=attrgetter("started")):
         if not windows or call.started >= end:
             start = call.started - call.started % HOUR
             windows.append((start, []))
@@ -80,8 +80,9 @@ def last_week(calls: Iterable[CallUse], at: float) -> QuotaWindow:
 
 
 class ReportedWindow(NamedTuple):
-    """A provider's `report` on a window, and our count in it until then (`ours`), over calls of the reported
-    clients.
+    """A provider's `report` on a window, and our count in it until then (`ours`).
+
+    Over calls of the reported clients.
     """
 
     report: QuotaReport

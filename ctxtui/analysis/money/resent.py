@@ -56,7 +56,7 @@ class ResentTracker:
 
     def add_call(self, call: Call) -> Resent:
         """Add the thread's next call, which must be counted; returns its resent input."""
-        found = self._resent(call) if self._last is not None and call.usage is not None else Resent()
+        resent = self._resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
         new = self._tree.path(head, self._longest_sent(head))
         if new and new[-1] >= len(self._sent):
@@ -67,7 +67,7 @@ class ResentTracker:
                 self._digests.add(self._tree[node].block.digest)
         if call.usage is not None:
             self._last = call
-        return found
+        return resent
 
     def _longest_sent(self, head: int) -> int:
         """Longest prefix of `head` that was sent before."""
@@ -111,11 +111,11 @@ class ResentTracker:
             if tree[node].block.kind != HEADER and tree[node].block.digest not in now
         ]
         news = [node for node in nodes if node not in again]
-        found = float(sum(map(running.block_tokens, again)))
+        total = float(sum(map(running.block_tokens, again)))
         for old, new in match_versions(tree, tree, olds, news):
             share = word_overlap(diff_text(tree[olds[old]]), diff_text(tree[news[new]]))
-            found += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
-        return found
+            total += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
+        return total
 
     def _unrecorded(self, call: Call) -> int:
         return unrecorded_tokens(self._book, call)

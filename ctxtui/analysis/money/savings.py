@@ -55,9 +55,9 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
     Every other write costs more.
     """
     avoided = {
-        one.number: one
-        for one in rewrites
-        if one.thread == thread.thread and one.cause == TTL and one.pause is not None and one.pause <= ONE_HOUR
+        miss.number: miss
+        for miss in rewrites
+        if miss.thread == thread.thread and miss.cause == TTL and miss.pause is not None and miss.pause <= ONE_HOUR
     }
     saves, count, tokens = 0.0, 0, 0
     for number, call in enumerate(thread.calls, 1):

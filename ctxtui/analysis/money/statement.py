@@ -13,8 +13,7 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry: its `category`, its tool's or first words (`label`), and its subject
-    (`about`).
+    """A block that was expensive to carry: `category`, tool or first words (`label`), subject (`about`).
 
     Also its tokens, USD, and number of calls. `gone_since`: the call (from 1) from which on it is no longer in
     its thread's context, 0 if it still is.
@@ -57,15 +56,15 @@ class Statement(Struct, kw_only=True):
         """Duration of calls, by size of context."""
         return latencies(self.calls)
 
-    def add_statement(self, other: Statement, prefix: str = "") -> None:
+    def add_statement(self, statement: Statement, prefix: str = "") -> None:
         """Add another session's statement with other calls; its threads get `prefix`."""
-        self.bill.add_bill(other.bill, prefix)
-        self.heaviest = sorted([*self.heaviest, *other.heaviest], key=lambda one: -one.usd)
-        self.cures = sorted([*self.cures, *other.cures], key=lambda one: -one.saves)
-        self.ahead = [*self.ahead, *other.ahead]
-        self.subscription = other.subscription and (self.subscription or not self.sessions)
-        self.peak, self.window = max((self.peak, self.window), (other.peak, other.window))
-        self.tools = merge_rows([*self.tools, *other.tools])
-        self.categories = merge_rows([*self.categories, *other.categories])
-        self.calls += other.calls
-        self.sessions += other.sessions
+        self.bill.add_bill(statement.bill, prefix)
+        self.heaviest = sorted([*self.heaviest, *statement.heaviest], key=lambda one: -one.usd)
+        self.cures = sorted([*self.cures, *statement.cures], key=lambda one: -one.saves)
+        self.ahead = [*self.ahead, *statement.ahead]
+        self.subscription = statement.subscription and (self.subscription or not self.sessions)
+        self.peak, self.window = max((self.peak, self.window), (statement.peak, statement.window))
+        self.tools = merge_rows([*self.tools, *statement.tools])
+        self.categories = merge_rows([*self.categories, *statement.categories])
+        self.calls += statement.calls
+        self.sessions += statement.sessions

@@ -1,4 +1,4 @@
-"""Content of a client's status line: its context, the next call's usage, the cache's lifetime, one warning.
+"""Content of a client's status line: context, next call's usage, cache lifetime, one warning.
 
 Based on the client's own data between two calls, so that it is available at once; `analysis.cache.next_call`
 makes the same forecast from the whole recording.
@@ -62,10 +62,10 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
         return None if self.expires is None or not self.cached else max(0.0, self.expires - self.at)
 
     def predict_next(self, *, cold: bool = False) -> Usage | None:
-        """Predict the next call's usage: the sent input is read, the last answer is new, its own answer is a typical
-        one.
+        """Predict the next call's usage.
 
-        `cold`: nothing is left to read, everything is written.
+        The sent input is read, the last answer is new, its own answer is a typical one. `cold`: nothing is left
+        to read, everything is written.
         """
         if self.last is None:
             return None

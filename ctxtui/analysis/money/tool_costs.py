@@ -1,4 +1,4 @@
-"""Tokens and cost of each tool in a session: its definition in the calls that carried it, its calls and results.
+"""Tokens and cost of each tool in a session: its definition, its calls and results.
 
 From the same ledgers as the bill.
 """
@@ -87,15 +87,17 @@ class _Reading:
         for thread in self._threads:
             for node in thread.nodes():
                 if self._tree[node].category == _TOOLS:
-                    yield from ((one.server, one.name) for one in read_definitions(self._tree[node].block))
+                    yield from (
+                        (definition.server, definition.name) for definition in read_definitions(self._tree[node].block)
+                    )
 
     def rows(self) -> list[ToolCosts]:
         for thread in self._threads:
-            found = self._searches(thread)
+            searched = self._searches(thread)
             for node in thread.nodes():
                 category = self._tree[node].category
                 if category == _TOOLS:
-                    self._define(thread, node, found)
+                    self._define(thread, node, searched)
                 elif category in (_CALL, _RESULT):
                     self._use(thread, node)
                 elif category == _SYSTEM or self._tree[node].place.mark == "meta":
@@ -106,15 +108,15 @@ class _Reading:
                 server=server,
                 name=name,
                 mcp=server in self._mcp,
-                tokens=one.tokens,
-                state=one.state,
-                carried=_group_stretches(one.carried),
-                called=tuple(sorted(one.called)),
-                results=one.results,
-                schema_usd=one.schema_usd,
-                use_usd=one.use_usd,
+                tokens=tool.tokens,
+                state=tool.state,
+                carried=_group_stretches(tool.carried),
+                called=tuple(sorted(tool.called)),
+                results=tool.results,
+                schema_usd=tool.schema_usd,
+                use_usd=tool.use_usd,
             )
-            for (server, name), one in self._tools.items()
+            for (server, name), tool in self._tools.items()
         ]
         return sorted(rows, key=lambda row: (-(row.tokens or 0), -len(row.called), row.server, row.name))
 
@@ -127,32 +129,33 @@ class _Reading:
 
     def _searches(self, thread: ThreadCosts) -> dict[str, int]:
         """First call of the thread that reads each tool found by a search."""
-        found: dict[str, int] = {}
+        first_reads: dict[str, int] = {}
         for node in thread.nodes():
             if self._tree[node].category == _RESULT:
                 first = thread.stays.first_call(node) or 0
                 for name in referenced_tools(self._tree[node].block):
-                    found[name] = min(first, found.get(name, first))
-        return found
+                    first_reads[name] = min(first, first_reads.get(name, first))
+        return first_reads
 
     def _define(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
         usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
         stood = [
             index for start, stop, _ in thread.stays.stretches(node, len(thread.calls)) for index in range(start, stop)
         ]
-        for one in read_definitions(self._tree[node].block):
-            tool = self._tool(one.server, one.name)
+        for definition in read_definitions(self._tree[node].block):
+            tool = self._tool(definition.server, definition.name)
             since = min(
-                (searched[name] for name in tool_spellings(one.server, one.name) if name in searched), default=None
+                (searched[name] for name in tool_spellings(definition.server, definition.name) if name in searched),
+                default=None,
             )
-            carried = stood if not one.deferred else [n for n in stood if since is not None and n >= since]
-            tool.loaded |= not one.deferred
-            tool.found |= one.deferred and bool(carried)
+            carried = stood if not definition.deferred else [n for n in stood if since is not None and n >= since]
+            tool.loaded |= not definition.deferred
+            tool.found |= definition.deferred and bool(carried)
             tool.carried.update(self._number(thread, index) for index in carried)
             last = max((self._number(thread, index) for index in stood), default=-1)
             if last >= tool.last:
-                tool.last, tool.tokens = last, round(tokens * one.share)
-            tool.schema_usd += usd * one.share
+                tool.last, tool.tokens = last, round(tokens * definition.share)
+            tool.schema_usd += usd * definition.share
 
     def _list(self, node: int) -> None:
         """Add tools that a client only names: they are deferred until searched for."""

@@ -1,4 +1,4 @@
-"""Ledger of tools over many sessions: tokens of definitions, use, and whether to keep, defer or drop each."""
+"""Ledger of tools over many sessions: tokens, use, and whether to keep, defer or drop each."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ class LedgerTool(Struct, frozen=True, kw_only=True):
 
 
 class LedgerServer(Struct, frozen=True, kw_only=True):
-    """All tools of one server ("": unnamed; `mcp`: shown to be an MCP server), most expensive definition first.
+    """All tools of one server, most expensive definition first.
 
-    Figures are sums, of `carried` the maximum. The verdict is for the server as a whole.
+    A `name` "" is unnamed; `mcp`: shown to be an MCP server. Figures are sums, of `carried` the maximum. The
+    verdict is for the server as a whole.
     """
 
     name: str
@@ -89,13 +90,13 @@ class LedgerServer(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def build_ledger(seen: Iterable[SessionTool]) -> list[LedgerServer]:
+def build_ledger(session_tools: Iterable[SessionTool]) -> list[LedgerServer]:
     """Servers by cost of their definitions, then by number of calls."""
     by_tool: dict[tuple[str, str], list[SessionTool]] = {}
-    for one in seen:
-        by_tool.setdefault((one.costs.server, one.costs.name), []).append(one)
+    for tool_ in session_tools:
+        by_tool.setdefault((tool_.costs.server, tool_.costs.name), []).append(tool_)
     by_server: dict[str, list[LedgerTool]] = {}
-    mcp = {server for (server, _), rows in by_tool.items() if any(one.costs.mcp for one in rows)}
+    mcp = {server for (server, _), rows in by_tool.items() if any(tool_.costs.mcp for tool_ in rows)}
     for (server, name), rows in by_tool.items():
         by_server.setdefault(server, []).append(_tool(server, name, rows))
     servers = [_server(name, tools, mcp=name in mcp) for name, tools in by_server.items()]
@@ -107,12 +108,12 @@ def _weight(row: LedgerTool | LedgerServer) -> tuple[float, int, int, str]:
 
 
 def _tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
-    recorded = [one for one in rows if one.costs.state != UNKNOWN]
-    defined = [one for one in recorded if one.costs.tokens is not None]
+    recorded = [row for row in rows if row.costs.state != UNKNOWN]
+    defined = [row for row in recorded if row.costs.tokens is not None]
     newest = max(recorded, key=lambda one: one.at, default=None)
     figured = max(defined, key=lambda one: one.at, default=None)
-    called, carried = sum(one.called for one in rows), sum(one.carried for one in recorded)
-    used_in = sum(one.called > 0 for one in rows)
+    called, carried = sum(row.called for row in rows), sum(row.carried for row in recorded)
+    used_in = sum(row.called > 0 for row in rows)
     state = newest.costs.state if newest else UNKNOWN
     verdict, reason = judge_tool(state, len(rows), used_in, carried, called)
     return LedgerTool(
@@ -124,12 +125,12 @@ def _tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
         used_in=used_in,
         unrecorded=len(rows) - len(recorded),
         carried=carried if recorded else None,
-        unpriced=sum(one.unpriced for one in recorded),
+        unpriced=sum(row.unpriced for row in recorded),
         called=called,
-        results=round(sum(_counted_share(one) * one.costs.results for one in rows)),
-        schema_usd=sum(one.share * one.costs.schema_usd for one in recorded) if recorded else None,
-        use_usd=sum(one.share * one.costs.use_usd for one in rows),
-        last_used=max(one.last for one in rows),
+        results=round(sum(_counted_share(row) * row.costs.results for row in rows)),
+        schema_usd=sum(row.share * row.costs.schema_usd for row in recorded) if recorded else None,
+        use_usd=sum(row.share * row.costs.use_usd for row in rows),
+        last_used=max(row.last for row in rows),
         verdict=verdict,
         reason=reason,
     )

@@ -21,9 +21,10 @@ NOTHING: Final = SpendingRow("")
 
 
 class SessionTotals(Struct, frozen=True):
-    """Calls of a session's `main` thread and of all `others`, of which `agents` threads are subagents with reports.
+    """Calls of a session's `main` thread and of all `others`.
 
-    Unpriced and partly reported calls are counted in each row: its USD is then a lower bound.
+    `agents` of those threads are subagents with reports. Unpriced and partly reported calls are counted in each
+    row: its USD is then a lower bound.
     """
 
     main: SpendingRow = NOTHING
@@ -43,10 +44,10 @@ class SessionTotals(Struct, frozen=True):
         """Sum of both."""
         return self.main.plus(*self.others[1:])
 
-    def plus(self, other: SessionTotals) -> SessionTotals:
+    def plus(self, totals: SessionTotals) -> SessionTotals:
         """Add another session with other calls."""
         return SessionTotals(
-            self.main.plus(*other.main[1:]), self.others.plus(*other.others[1:]), self.agents + other.agents
+            self.main.plus(*totals.main[1:]), self.others.plus(*totals.others[1:]), self.agents + totals.agents
         )
 
     def as_fields(self) -> dict[str, Any]:
@@ -80,8 +81,9 @@ requests, for titles or summaries."""
 
 
 def thread_side(session: Session, call: Call, main: str) -> str:
-    """Thread that a session started for `call`: "" for its `main` one, prefixed with `OWN_PREFIX` if it is no
-    subagent.
+    """Thread that a session started for `call`: "" for its `main` one.
+
+    Prefixed with `OWN_PREFIX` if it is no subagent.
     """
     if call.thread == main:
         return ""

@@ -27,9 +27,10 @@ class Estimate(NamedTuple):
 
 
 def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
-    """Divide the sum of all numerators by that of all denominators, from one (numerator, denominator) per session.
+    """Divide the sum of all numerators by that of all denominators.
 
-    None if the denominator is 0. Sessions are treated as independent, their calls are not.
+    `parts` has one (numerator, denominator) per session. None if the denominator is 0. Sessions are treated as
+    independent, their calls are not.
     """
     above, below = sum(part[0] for part in parts), sum(part[1] for part in parts)
     if not below:
@@ -40,7 +41,7 @@ def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
     if count < _MIN_SESSIONS:
         return Estimate(value)
     mean = sum(left_one_out) / count
-    error = sqrt((count - 1) / count * sum((one - mean) ** 2 for one in left_one_out))
+    error = sqrt((count - 1) / count * sum((value_ - mean) ** 2 for value_ in left_one_out))
     return Estimate(value, value - _DEVIATIONS_95 * error, value + _DEVIATIONS_95 * error, error)
 
 
@@ -78,21 +79,21 @@ class UsageSums(Struct, kw_only=True):
     uncounted: int = 0
     """Sessions for which only their calls' usage is known yet: no misses, compactions and overflows."""
 
-    def add(self, other: UsageSums) -> None:
-        """Add the calls of `other`; the caller counts `sessions`."""
-        self.calls += other.calls
-        self.input += other.input
-        self.read += other.read
-        self.output += other.output
-        self.usd = self.usd if other.usd is None else (self.usd or 0.0) + other.usd
-        self.unpriced += other.unpriced
-        self.misses += other.misses
-        self.lost = self.lost if other.lost is None else (self.lost or 0.0) + other.lost
-        self.unpriced_misses += other.unpriced_misses
-        self.compactions += other.compactions
-        self.overflows += other.overflows
-        self.partial += other.partial
-        self.uncounted += other.uncounted
+    def add(self, sums: UsageSums) -> None:
+        """Add the calls of `sums`; the caller counts `sessions`."""
+        self.calls += sums.calls
+        self.input += sums.input
+        self.read += sums.read
+        self.output += sums.output
+        self.usd = self.usd if sums.usd is None else (self.usd or 0.0) + sums.usd
+        self.unpriced += sums.unpriced
+        self.misses += sums.misses
+        self.lost = self.lost if sums.lost is None else (self.lost or 0.0) + sums.lost
+        self.unpriced_misses += sums.unpriced_misses
+        self.compactions += sums.compactions
+        self.overflows += sums.overflows
+        self.partial += sums.partial
+        self.uncounted += sums.uncounted
 
     @property
     def at_least(self) -> bool:
@@ -125,8 +126,9 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool: its server ("": none), name, number of calls, tokens of its results, USD of definition and use (None:
-    unknown).
+    """A tool: server ("": none), name, number of calls, tokens of its results, USD (None: unknown).
+
+    USD of its definition and use.
     """
 
     server: str
@@ -148,9 +150,12 @@ class Metric(NamedTuple):
     @property
     def shown(self) -> bool:
         """Whether the difference is significant."""
-        found = self.difference
+        difference = self.difference
         return (
-            found is not None and found.low is not None and found.high is not None and not found.low <= 0 <= found.high
+            difference is not None
+            and difference.low is not None
+            and difference.high is not None
+            and not difference.low <= 0 <= difference.high
         )
 
 

@@ -1,4 +1,4 @@
-"""Absences: recorded blocks that are absent from the context according to a report, without a record of it.
+"""Absences: recorded blocks that are absent from the context according to a report.
 
 A client may clear old results, leave out thinking or the answer of a failed call, and drop old messages without a
 record; the next report is then less than the recorded blocks. The absent blocks are inferred from that report
@@ -115,8 +115,9 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _among_new(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the blocks added since the previous call: a failed answer, its calls, one block that was recorded
-    differently.
+    """Check the blocks added since the previous call.
+
+    A failed answer, its calls, one block that was recorded differently.
     """
     came = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
@@ -177,8 +178,9 @@ def _among_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Oldest messages before a person's last one, up to the missing tokens, including those added since the previous
-    call.
+    """Oldest messages before a person's last one, up to the missing tokens.
+
+    Including those added since the previous call.
     """
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
@@ -225,23 +227,23 @@ class Absences:
         """Absence of `node`, None if it is present."""
         return self.by_node.get(node)
 
-    def with_blocks(self, found: AbsentBlocks, left: int, since: int) -> Absences:
-        """Add the blocks of `found`; cleared results have replacements of `left` tokens each."""
-        rest = left if found.why in (RESULTS_CLEARED, EDITED) else 0
-        return Absences(self.by_node | {n: Absence(n, rest, since, found.why) for n in found.nodes})
+    def with_blocks(self, absent: AbsentBlocks, left: int, since: int) -> Absences:
+        """Add the blocks of `absent`; cleared results have replacements of `left` tokens each."""
+        rest = left if absent.why in (RESULTS_CLEARED, EDITED) else 0
+        return Absences(self.by_node | {n: Absence(n, rest, since, absent.why) for n in absent.nodes})
 
     def only(self, why: str) -> Absences:
         """Filter by the reason `why`."""
-        kept = {n: one for n, one in self.by_node.items() if one.why == why}
-        return self if len(kept) == len(self.by_node) else Absences(kept) if kept else NO_ABSENCES
+        remaining = {n: absence for n, absence in self.by_node.items() if absence.why == why}
+        return self if len(remaining) == len(self.by_node) else Absences(remaining) if remaining else NO_ABSENCES
 
-    def where(self, stands: Callable[[int], bool]) -> Absences:
+    def where(self, predicate: Callable[[int], bool]) -> Absences:
         """Filter by node."""
-        return Absences({node: one for node, one in self.by_node.items() if stands(node)})
+        return Absences({node: absence for node, absence in self.by_node.items() if predicate(node)})
 
     def without_since(self, since: int) -> Absences:
         """Remove those that the report of call `since` showed: they are present again."""
-        return Absences({n: one for n, one in self.by_node.items() if one.since != since})
+        return Absences({n: absence for n, absence in self.by_node.items() if absence.since != since})
 
 
 NO_ABSENCES: Final = Absences({})

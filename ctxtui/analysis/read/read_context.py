@@ -1,8 +1,9 @@
-"""Read contexts: the part of a call's recorded context that its model read, from the reports up to that call.
+"""Read contexts: the part of a call's recorded context that its model read, by reports.
 
-Call by call: unrecorded input is inferred from the first report of an epoch and kept until the next one; input
-that a client attached again after a compaction is separate; and if a report falls short of the recorded blocks,
-the absent blocks are searched (`analysis.read.absence`). Later reports are not used.
+Reports up to that call are used. Call by call: unrecorded input is inferred from the first report of an epoch and
+kept until the next one; input that a client attached again after a compaction is separate; and if a report falls
+short of the recorded blocks, the absent blocks are searched (`analysis.read.absence`). Later reports are not
+used.
 """
 
 from __future__ import annotations
@@ -46,9 +47,10 @@ _SMALLEST_WINDOW: Final = 256
 
 
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
-    """Blocks removed from the request of `call`, number `number` in its thread, according to answer and report.
+    """Blocks that the provider removed from the request of `call`, by answer and report.
 
-    Each cleared result is replaced by a `notice` of that many tokens. Every request is edited and cut separately.
+    `number` is the call's number in its thread. Each cleared result is replaced by a `notice` of that many
+    tokens. Every request is edited and cut separately.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -56,23 +58,23 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
     sums = book.read_sums(call.model, call.sent_head, NO_ABSENCES)
     if sum(sums) <= read:
         return NO_ABSENCES
-    said = [
+    message_nodes = [
         n for n in tree.path(call.sent_head) if tree[n].place.section == "messages" and tree[n].block.kind != HEADER
     ]
     if any(tree[n].block.kind == _COMPACTION for n in answer_path(tree, call)):
-        return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(said), COMPACTED), 0, number)
+        return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(message_nodes), COMPACTED), 0, number)
     if many := _cleared_results(call):
-        results = [n for n in said if tree[n].category == _RESULT]
+        results = [n for n in message_nodes if tree[n].category == _RESULT]
         return NO_ABSENCES.with_blocks(AbsentBlocks(tuple(results[:many]), EDITED), notice, number)
     return _cut(book, call, sums, read, number)
 
 
 def _cleared_results(call: Call) -> int:
     """Number of results that the provider cleared, by its answer (facts §3)."""
-    said = call.extra.get("context_management")
-    listed = said.get("applied_edits") if isinstance(said, dict) else None
-    edits = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return max((n for one in edits if isinstance(n := one.get("cleared_tool_uses"), int)), default=0)
+    management = call.extra.get("context_management")
+    listed = management.get("applied_edits") if isinstance(management, dict) else None
+    edits = [edit for edit in listed if isinstance(edit, dict)] if isinstance(listed, list) else []
+    return max((n for edit in edits if isinstance(n := edit.get("cleared_tool_uses"), int)), default=0)
 
 
 def _cut(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:
@@ -123,16 +125,16 @@ class ReadContexts:
         again = self._version != self._book.version
         self._version = self._book.version
         for thread, order in list(self._book.session.order.items()):
-            known = None if again else self._lines.get(thread)
+            line_before = None if again else self._lines.get(thread)
             calls = [self._book.session.calls[id_] for id_ in list(order)]
-            same = _count_same(known.calls, calls) if known else 0
-            if known and same == len(calls) == len(known.calls):
+            same = _count_same(line_before.calls, calls) if line_before else 0
+            if line_before and same == len(calls) == len(line_before.calls):
                 continue
             reads: list[ReadContext] = []
-            line = ReadLine([], reads, CallAtNode(), {}, set(known.linked) if known else set())
+            line = ReadLine([], reads, CallAtNode(), {}, set(line_before.linked) if line_before else set())
             for index, call in enumerate(calls):
-                if known and index < same:
-                    read = known.read[index]
+                if line_before and index < same:
+                    read = line_before.read[index]
                 elif self._book.is_counted(call.model, max(call.sent_head, call.response_head)):
                     read = self._next(line, call)
                 else:
@@ -166,7 +168,7 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of `call` falls short by `rest` (below 0) and absent blocks have not been searched yet."""
+        """Whether the report of `call` falls short by `rest` (below 0) and has not been explained yet."""
         return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:
@@ -215,13 +217,13 @@ class ReadContexts:
         tokens = gone.known.get(key)
         if tokens is None:
             sums = [0] * len(INDEX)
-            for node, one in gone.by_node.items():
+            for node, absence in gone.by_node.items():
                 if tree[node].category == _THINKING and node < start:
                     continue  # already removed as thinking of an earlier turn
                 own = book.block_tokens_by_category(model, node)
                 for category, n in own.items():
                     sums[category] += n
-                sums[next(iter(own))] -= min(one.left, sum(own.values()))
+                sums[next(iter(own))] -= min(absence.left, sum(own.values()))
             tokens = gone.known[key] = tuple(sums)
         return tokens
 
@@ -247,20 +249,20 @@ class ReadContexts:
             gone = removed_by_provider(self._book, call, self._shortfalls.notice_tokens(call), number) or gone.only(
                 THINKING_LEFT_OUT
             )
-        front, attached, held, step = self._unrecorded(line, step, gone, same)
-        before, reported = (front or 0) + attached + held, reported_input(call)
+        front, attached, searched, step = self._unrecorded(line, step, gone, same)
+        before, reported = (front or 0) + attached + searched, reported_input(call)
         rest = reported - self._visible_tokens(call, gone) - before
-        found = self._shortfalls.find_absent(line, step, gone, rest, before)
-        explained = found is not gone
-        events, gone = line.events + explained, found
+        gone_now = self._shortfalls.find_absent(line, step, gone, rest, before)
+        explained = gone_now is not gone
+        events, gone = line.events + explained, gone_now
         rest = reported - self._visible_tokens(call, gone) - before
         lowered = was.lowered if same and was is not None else 0
         less = self._shortfalls.find_decrease(line, step, front, rest, lowered, explained=explained)
         if less:
             front, lowered, rest = (front or 0) - less, max(0, less), rest + less
-        before = (front or 0) + attached + held
-        found = self._shortfalls.find_certain(line, step, gone, rest, before)
-        events, gone = max(events, line.events + (found is not gone)), found
+        before = (front or 0) + attached + searched
+        gone_now = self._shortfalls.find_certain(line, step, gone, rest, before)
+        events, gone = max(events, line.events + (gone_now is not gone)), gone_now
         rest = reported - self._visible_tokens(call, gone) - before
         moved, since = rest - step.level, number
         if same and was is not None and was.step * rest > 0 and abs(was.step) >= abs(moved):
@@ -269,7 +271,7 @@ class ReadContexts:
             number=number,
             front=front,
             attached=attached,
-            brought=held,
+            brought=searched,
             gone=gone,
             residual=rest,
             since=since,
@@ -298,10 +300,10 @@ class ReadContexts:
         else:
             front, attached, step = self._infer_epoch(step, more)
         searches = self._book.searches
-        held = was.brought if same and was is not None else 0
+        searched = was.brought if same and was is not None else 0
         if searches.any_in(call.thread):
-            held = searches.search_tokens(call, held, more - (front or 0) - attached)
-        return front, attached, held, step
+            searched = searches.search_tokens(call, searched, more - (front or 0) - attached)
+        return front, attached, searched, step
 
     def _provider_additions(self, line: ReadLine, step: ReadStep, gone: Absences, same: bool) -> int:
         """Tokens that the provider added to a recorded request, according to answer or request.
@@ -317,9 +319,9 @@ class ReadContexts:
             line.linked.add(call.id)
         if call.id in line.linked or is_compacted(self._tree, call):
             return max(0, more)
-        held = step.was.brought if same and step.was is not None else 0
+        searched = step.was.brought if same and step.was is not None else 0
         # The request is recorded, so additions are at most the tokens reported beyond it.
-        return min(searches.search_tokens(call, held, more), max(0, more)) if searches.any_in(call.thread) else 0
+        return min(searches.search_tokens(call, searched, more), max(0, more)) if searches.any_in(call.thread) else 0
 
     def _infer_epoch(self, step: ReadStep, more: int) -> tuple[int | None, int, ReadStep]:
         """Infer system prompt and tools, and re-attached input, from an epoch's first report.
@@ -370,14 +372,14 @@ class ReadContexts:
         by_digest: dict[str, list[int]] = {}
         for node in self._tree.path(head, shared):
             by_digest.setdefault(self._tree[node].block.digest, []).append(node)
-        kept = {}
-        for node, one in before.by_node.items():
+        mapped = {}
+        for node, absence in before.by_node.items():
             if self._tree.holds(shared, node):
-                kept[node] = one
+                mapped[node] = absence
             elif spots := by_digest.get(self._tree[node].block.digest):
                 there = spots.pop(0)
-                kept[there] = replace(one, node=there)
-        return Absences(kept) if kept else NO_ABSENCES
+                mapped[there] = replace(absence, node=there)
+        return Absences(mapped) if mapped else NO_ABSENCES
 
 
 def _count_same(before: Sequence[Call], now: Sequence[Call]) -> int:

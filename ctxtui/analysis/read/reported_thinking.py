@@ -75,8 +75,9 @@ def _is_cipher(node: Node) -> bool:
 
 
 class CarriedReasoning:
-    """Whether a model's provider counts reported reasoning in later input: the majority of the newest reports,
-    initially yes.
+    """Whether a model's provider counts reported reasoning in later input.
+
+    The majority of the newest reports decides, initially yes.
     """
 
     def __init__(self) -> None:
@@ -88,8 +89,6 @@ class CarriedReasoning:
         return 2 * sum(self._votes) > len(self._votes)
 
     def learn(self, reasoning: int, error: float) -> None:
-        """Learn from a call whose input was predicted with `reasoning` tokens, and whose report was `error` tokens
-        off.
-        """
+        """Learn from a call predicted with `reasoning` tokens, whose report was `error` tokens off."""
         if reasoning >= _MIN_REASONING:
             self._votes.append(abs(error) <= abs(error + reasoning))

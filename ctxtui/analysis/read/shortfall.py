@@ -105,9 +105,10 @@ class ReadLine(Struct, frozen=True):
 
 
 class ReadStep(Struct, frozen=True):
-    """A `call` with a report: the index of the one that it extends, the read context of the last one with a report.
+    """A `call` with a report, and the call that it extends (`base`, an index).
 
-    `level` is the residual that its own is compared with.
+    `was` is the read context of the last call with a report. `level` is the residual that its own is compared
+    with.
     """
 
     call: Call
@@ -202,29 +203,30 @@ class Shortfalls:
             return gone
         # Earlier blocks are absent as in the last reports; the new shortfall is explained here.
         missing = self._missing(call, base, gone, shared, fell, doubt, before)
-        found = explain_missing(self._tree, missing)
-        return gone.with_blocks(found, missing.left, number) if found else gone
+        absent = explain_missing(self._tree, missing)
+        return gone.with_blocks(absent, missing.left, number) if absent else gone
 
     def find_certain(self, line: ReadLine, step: ReadStep, gone: Absences, rest: int, before: int) -> Absences:
-        """Like `gone`, for blocks that exceed the report independent of the earlier residual: that many are absent
-        for certain.
+        """Like `find_absent`, for blocks that exceed the report independent of the earlier residual.
+
+        That many are absent for certain.
         """
         call = step.call
         most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:
             return gone
-        found = self.find_absent(line, replace(step, level=0), gone, rest, before)
-        if found is not gone and rest + self._newly_absent(call, gone, found) >= most:
-            return found
+        absent = self.find_absent(line, replace(step, level=0), gone, rest, before)
+        if absent is not gone and rest + self._newly_absent(call, gone, absent) >= most:
+            return absent
         base = self._previous_call(line, step)
         shared = self._shared(base, call)
         missing = self._missing(call, base, gone, shared, -rest, self._doubt(base, call), before)
         oldest = None if missing.prefix_stays or missing.whole else oldest_messages(self._tree, missing)
-        return gone.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else found
+        return gone.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else absent
 
-    def _newly_absent(self, call: Call, gone: Absences, found: Absences) -> int:
-        """Tokens of `call` that are absent by `found` and not by `gone`."""
-        was, now = (self._book.read_sums(call.model, call.sent_head, one) for one in (gone, found))
+    def _newly_absent(self, call: Call, gone: Absences, now_absent: Absences) -> int:
+        """Tokens of `call` that are absent by `now_absent` and not by `gone`."""
+        was, now = (self._book.read_sums(call.model, call.sent_head, absences) for absences in (gone, now_absent))
         return sum(was) - sum(now)
 
     def _previous_call(self, line: ReadLine, step: ReadStep) -> Call | None:
@@ -262,7 +264,7 @@ class Shortfalls:
         """Uncertainty of the missing tokens from the counts of the added blocks."""
         came = self._tree.path(call.sent_head, self._shared(base, call))
         slacks = (self._book.slack(call.model, n) or 0.0 for n in came if self._counts(n))
-        return _MIN_WIDTHS * math.sqrt(sum(one**2 for one in slacks))
+        return _MIN_WIDTHS * math.sqrt(sum(slack**2 for slack in slacks))
 
     def _missing(
         self,
@@ -277,7 +279,7 @@ class Shortfalls:
         book, tree = self._book, self._tree
         came = tree.path(call.sent_head, shared)
         answered = answer_nodes_in(tree, base, call.sent_head) if base else []
-        held = set(came)
+        came_set = set(came)
         left, again = left_cached(base), base is not None and self._was_read_again(base, call)
         lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * left
         pause = call.started - base.started if base and base.started and call.started else None
@@ -285,7 +287,7 @@ class Shortfalls:
             tokens=fell,
             doubt=doubt,
             came=came,
-            answered=[n for n in answered if n in held and self._counts(n)],
+            answered=[n for n in answered if n in came_set and self._counts(n)],
             old=lambda: self._old_nodes(call, gone, shared, before),
             thought=book.read_sums(call.model, call.sent_head, gone)[_THINKING],
             size=lambda node: book.block_tokens(call.model, node),
@@ -326,7 +328,7 @@ class Shortfalls:
         if gone:
             sums = gone.before.get((book.version, model))
             if sums is None:
-                sizes = (book.block_tokens(model, n) - one.left for n, one in gone.by_node.items())
+                sizes = (book.block_tokens(model, n) - absence.left for n, absence in gone.by_node.items())
                 sums = gone.before[book.version, model] = [0, *accumulate(sizes)]
             total -= sums[bisect_right(gone.nodes, node)]
         return total
@@ -339,7 +341,9 @@ class Shortfalls:
 
     def _find_returned(self, call: Call, gone: Absences, rise: int) -> Absences:
         """Absences after a report rose by `rise` unexplained tokens: blocks may be back."""
-        for since in sorted({one.since for one in gone.by_node.values() if one.why != NOT_SENT}, reverse=True):
+        for since in sorted(
+            {absence.since for absence in gone.by_node.values() if absence.why != NOT_SENT}, reverse=True
+        ):
             rest = gone.without_since(since)
             came = sum(self._book.read_sums(call.model, call.sent_head, rest)) - sum(
                 self._book.read_sums(call.model, call.sent_head, gone)

@@ -55,15 +55,15 @@ class Breakpoints:
             [*implied[:1], *marked[len(implied[:1]) - rules.markers :]], key=lambda one: one.position.number
         )
         new = [
-            (one, tokens)
-            for one in to_write
-            if (tokens := min(prompt.tokens(one.position.node), prompt.total)) >= rules.minimum and tokens > read
+            (candidate, tokens)
+            for candidate in to_write
+            if (tokens := min(prompt.tokens(candidate.position.node), prompt.total)) >= rules.minimum and tokens > read
         ]
         if not new and not hit:
             last = to_write[-1].position
             reasons = [*reasons, Reason(MINIMUM, last, rules.minimum - prompt.tokens(last.node))]
-        charged = [(CacheMarker(one.position, one.life), tokens) for one, tokens in new]
-        entered = tuple((one.key, one.life) for one, _ in new)
+        charged = [(CacheMarker(candidate.position, candidate.life), tokens) for candidate, tokens in new]
+        entered = tuple((candidate.key, candidate.life) for candidate, _ in new)
         renewed = tuple(
             c.key for c in (*marked, *implied) if hit and c.position.number <= hit.number and self._is_live(c, at)
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ctxtui.attach.peer import system_tells
+from ctxtui.attach.peer import can_identify_peers
 from ctxtui.cli.agent.relay_options import feeding, otlp_options, upstream_of
 from ctxtui.cli.context import config_of
 from ctxtui.cli.output import note, shown, write, write_json
@@ -64,7 +64,11 @@ def proxy(
             for name, url in urls.items():
                 write(f"{name:<12} {shown(url)}  → {shown(relay.upstreams[name])}")
         sys.stdout.flush()
-        whom = "your programs" if system_tells() else "every user of this machine (this system tells none from another)"
+        whom = (
+            "your programs"
+            if can_identify_peers()
+            else "every user of this machine (this system tells none from another)"
+        )
         note(f"serving {whom}; ctrl+c or `ctxtui proxy off` ends it")
 
     def lost(trouble: str) -> None:

@@ -21,7 +21,7 @@ from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.core.session import Session
 from ctxtui.pricing.rates import find_rates
 from ctxtui.project.budget import groups
-from ctxtui.project.named import relevant
+from ctxtui.project.named import find_relevant
 from ctxtui.project.selection import Selection, select
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config
@@ -195,7 +195,7 @@ class ContextFiles:
             return None
         memory_texts = memory.texts() if memory is not None else {}
         if settings.memory_files == RELEVANT:
-            memory_texts = {name: memory_texts[name] for name in relevant(memory_texts, text)}
+            memory_texts = {name: memory_texts[name] for name in find_relevant(memory_texts, text)}
         texts = [_rendered("instructions", path, content) for path, content in instructions_.items()]
         texts += [_rendered("memory", name, content) for name, content in memory_texts.items()]
         chat_model = self._chat_model

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.pricing.rates import Rates, find_rates
-from ctxtui.project.file_block import file_block
+from ctxtui.project.file_block import make_file_block
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.counting.counting import Counter
@@ -38,7 +38,7 @@ def count_files(files: Sequence[tuple[str, bytes]], model: str, settings: Settin
     """Count `files` (name and content) for `model`."""
     card = table_for(settings).card(model)
     weights, counter = prior_weights(card), Counter()
-    parsed = [(name, data, file_block(data)) for name, data in files]
+    parsed = [(name, data, make_file_block(data)) for name, data in files]
     counter.prefetch(card, [counts.block for _, _, counts in parsed if counts.block is not None])
     measure = counter(card)
     counts = []

@@ -1,4 +1,4 @@
-"""The connection to one MCP server: start, call, cancel and stop it; errors become its state."""
+"""The connection to one MCP server: start, call, cancel, stop; errors become its state."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
-from ctxtui.providers.bounded_answers import bind
-from ctxtui.providers.endpoint import is_loopback, is_plain
+from ctxtui.providers.bounded_answers import limit_response
+from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
 from ctxtui.services.config.environment import passed_variables
 from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.mcp.offered import (
@@ -49,7 +49,10 @@ _MAX_LOG_BYTES: Final = 200_000
 
 
 class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
-    """UTF-8 decoder that cuts overlong lines, because the SDK buffers a line until it is complete."""
+    """UTF-8 decoder that cuts overlong lines.
+
+    The SDK buffers a line until it is complete.
+    """
 
     _size = 0
 
@@ -145,10 +148,10 @@ class ServerConnection:
         with suppress(OSError):
             self._log.unlink()
 
-    async def call_tool(self, tool: str, given: Json) -> CallToolResult:
+    async def call_tool(self, tool: str, tool_input: Json) -> CallToolResult:
         """Call `tool` and return its result. Restarts a server that has ended, once. Raises `ServerFailed`."""
         client = await self._running_client()
-        arguments = given if isinstance(given, dict) else {}
+        arguments = tool_input if isinstance(tool_input, dict) else {}
         request = client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
         result: CallToolResult = await self._await_answer(request)
         return result
@@ -235,7 +238,7 @@ class ServerConnection:
         from mcp import Client
 
         server = self.server.expand_variables(os.environ)
-        if server.headers and is_plain(server.url, key_over_http=self._key_over_http):
+        if server.headers and sends_key_in_plain(server.url, key_over_http=self._key_over_http):
             raise BadConfig(
                 "its headers would go over plain http to another machine",
                 way_out="use https, or set key_over_http = true in your own configuration",
@@ -282,7 +285,7 @@ class ServerConnection:
         self._sign_in_error = _sign_in_hint(response)
         # A stream may be endless; the SDK limits its events.
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            await bind(response)
+            await limit_response(response)
 
     async def _list_offers(self, client: Client) -> None:
         """List the tools, resources and prompts that the server offers."""

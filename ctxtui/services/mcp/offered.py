@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ctxtui.agent.tools.tool import shorten
 from ctxtui.core.canonical import Json
-from ctxtui.project.file_block import IMAGE, file_block, image_trouble
+from ctxtui.project.file_block import IMAGE, image_fault, make_file_block
 from ctxtui.wire.speech import ResultImage
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ _ODD: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class OfferedTool(Struct, frozen=True):
-    """A tool of `server`: its `own` name there, the `name` for the model, its `definition` (Anthropic's form)."""
+    """A tool of `server`.
+
+    `own` is its name there, `name` that for the model; `definition` is in Anthropic's form.
+    """
 
     server: str
     own: str
@@ -65,14 +68,18 @@ def convert_tools(server: str, listed: Sequence[Tool]) -> tuple[OfferedTool, ...
 
 def convert_resources(listed: Sequence[Resource]) -> tuple[OfferedText, ...]:
     """Convert the resources that a server lists; their names are their URIs."""
-    return tuple(OfferedText(str(one.uri), one.description or one.title or one.name) for one in listed)
+    return tuple(
+        OfferedText(str(resource.uri), resource.description or resource.title or resource.name) for resource in listed
+    )
 
 
 def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
     """Convert the prompts that a server lists."""
     return tuple(
-        OfferedText(one.name, one.description or one.title or "", tuple(a.name for a in one.arguments or ()))
-        for one in listed
+        OfferedText(
+            prompt.name, prompt.description or prompt.title or "", tuple(a.name for a in prompt.arguments or ())
+        )
+        for prompt in listed
     )
 
 
@@ -101,12 +108,12 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
         return None, "not passed on to the model: it is no base64"
-    file = file_block(raw)
+    file = make_file_block(raw)
     size = f"{len(raw):,} bytes"
     if file.kind != IMAGE or file.size is None:
         return None, f"{size}: not passed on to the model: no image that models read"
     description = f"image/{file.size.format}, {file.size.width} x {file.size.height}, {size}"
-    trouble = image_trouble(file) if sees else "whether this model sees is not known (the setting mcp_images)"
+    trouble = image_fault(file) if sees else "whether this model sees is not known (the setting mcp_images)"
     if trouble:
         return None, f"{description}: not passed on to the model: {trouble}"
     return ResultImage(f"image/{file.size.format}", data), description
@@ -127,10 +134,10 @@ def _convert_part(part: object) -> str:
 def resource_text(contents: Sequence[object]) -> str:
     """The text of a resource."""
     texts = []
-    for one in contents:
-        text = getattr(one, "text", None)
+    for part in contents:
+        text = getattr(part, "text", None)
         if text is None:
-            size = len(str(getattr(one, "blob", ""))) * 3 // 4
-            text = f"[{getattr(one, 'mime_type', None) or 'binary'}, {size:,} bytes: not passed on to the model]"
+            size = len(str(getattr(part, "blob", ""))) * 3 // 4
+            text = f"[{getattr(part, 'mime_type', None) or 'binary'}, {size:,} bytes: not passed on to the model]"
         texts.append(str(text))
     return "\n".join(texts)

@@ -1,4 +1,4 @@
-"""Read a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md`` and the files they name."""
+"""Read a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md``, and files they name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from ctxtui.project.file_kinds import is_private
-from ctxtui.project.named import mentions
+from ctxtui.project.named import find_mentions
 
 NAMES: Final = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 _MAX_FILE_BYTES: Final = 200_000
@@ -15,9 +15,10 @@ _MAX_DEPTH: Final = 5
 
 
 def read_instructions(cwd: Path) -> dict[str, str]:
-    """Read the instructions that apply in `cwd`, by path: the repository's first, the nearest last.
+    """Read the instructions that apply in `cwd`, by path.
 
-    Files that they name with ``@`` follow them if they are inside the repository. Of equal texts the first is kept.
+    The repository's come first, the nearest last. Files that they name with ``@`` follow them if they are inside the
+    repository. Of equal texts the first is kept.
     """
     here = cwd.resolve()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
@@ -41,7 +42,7 @@ def _add_file(place: Path, top: Path, texts: dict[str, str], depth: int) -> None
     if not text or path in texts or text in texts.values() or (depth and is_private(path)):
         return
     texts[path] = text
-    for names in mentions(text) if depth < _MAX_DEPTH else ():
+    for names in find_mentions(text) if depth < _MAX_DEPTH else ():
         for name in names:
             if not name.startswith(("/", "~")):
                 _add_file((place.parent / name).resolve(), top, texts, depth + 1)

@@ -129,7 +129,7 @@ def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.M
     outside = root.parent / "elsewhere"
     outside.mkdir()
     (outside / "a.py").write_text("stolen")
-    asked = Workspace.inside
+    asked = Workspace.resolve
 
     def swapped(self: Workspace, path: str) -> Path:
         place = asked(self, path)
@@ -137,7 +137,7 @@ def test_a_folder_swapped_for_a_link_meanwhile(root: Path, monkeypatch: pytest.M
         (root / "src").symlink_to(outside)
         return place
 
-    monkeypatch.setattr(workspace.Workspace, "inside", swapped)
+    monkeypatch.setattr(workspace.Workspace, "resolve", swapped)
     text, failed = run(root, "read_file", path="src/a.py")
     assert failed and "stolen" not in text
 
