@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json, dump_text
-from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limited
-from ctxtui.offline.conversation import listen
+from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limit_answer
+from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
-from ctxtui.offline.json_shape import bounded, members, rows
+from ctxtui.offline.json_shape import clamp, members, rows
 from ctxtui.offline.model import Manner
 from ctxtui.offline.openai.chat_api import MOST_SAID, chunks, completed
 from ctxtui.offline.openai.models import Gpt
@@ -325,7 +325,7 @@ def chat(local: Local, provider: Provider, asked: ApiRequest) -> Reply | Refusal
     """The reply of ``/api/chat``: a stream unless that is turned off."""
     model = serving(local, asked)
     options = members(asked.body.get("options"))
-    window = bounded(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
+    window = clamp(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(grammar.OLLAMA, raw, asked.model)
@@ -374,11 +374,11 @@ def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, op
         thinks=asked.body.get("think") not in (None, False),
         form=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
     )
-    said = provider.say(weighed.request, listen(weighed.request), manner)
+    said = provider.say(weighed.request, read_task(weighed.request), manner)
     most = options.get("num_predict")
     stops = [stop for stop in rows(options.get("stop")) if isinstance(stop, str)]
     room = most if isinstance(most, int) and 0 < most < MOST_SAID else MOST_SAID
-    return limited(said, stops, room, text_counter(asked.model))
+    return limit_answer(said, stops, room, text_counter(asked.model))
 
 
 def _message(provider: Provider, said: ModelAnswer) -> dict[str, Json]:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json, dump_text
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
-from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, call, called_within, named
+from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, call, format_names, unwrap_script
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.definitions import Definition
 
@@ -467,7 +467,7 @@ def answer(talk: ScriptTask, manner: Manner) -> ModelAnswer:
     asked = wishes(talk.task)
     made = _next_calls(talk, manner, asked)
     if made:
-        told = ", ".join(" ".join(called_within(call.name, call.spelled)) for call in made)
+        told = ", ".join(" ".join(unwrap_script(call.name, call.spelled)) for call in made)
         said: list[Part] = [Words(f"I call {told}.")] if not manner.forced else []
         return ModelAnswer((*_thought(f"To do: {cut(talk.task)!r}. {told} fits.", manner), *said, *made), CALLS)
     if _SUMMARY_ASKED.search(talk.task):
@@ -546,10 +546,10 @@ def _said(talk: ScriptTask, manner: Manner, asked: Sequence[Intent]) -> str:
         return f"{who}. Noted, as long as it stands in the context: {'; '.join(kept)}."
     if asked:
         lacking = ", ".join(sorted({wish.verb for wish in asked}))
-        return f"{who}. I would {lacking}, but no tool offered fits: {named(talk.tools)}."
+        return f"{who}. I would {lacking}, but no tool offered fits: {format_names(talk.tools)}."
     if quoted:
         return "\n".join([f"{who}.", *quoted])
-    return f"{who}. I understand {SKILLS}, one after the other with `then`. Tools offered: {named(talk.tools)}."
+    return f"{who}. I understand {SKILLS}, one after the other with `then`. Tools offered: {format_names(talk.tools)}."
 
 
 def _reported(heard: ToolOutcome) -> str:

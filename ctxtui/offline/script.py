@@ -10,7 +10,7 @@ from msgspec import Struct
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, Thought, Words
-from ctxtui.offline.conversation import ScriptTask, listen
+from ctxtui.offline.conversation import ScriptTask, read_task
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.wire.request import Request
 
@@ -39,7 +39,7 @@ class Script:
 
     def answer(self, request: Request) -> ModelAnswer | None:
         """The answer to `request`; None where none that is left fits."""
-        talk = listen(request)
+        talk = read_task(request)
         for n, one in enumerate(self._left):
             if one.when in talk.task:
                 if not one.again:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
-from ctxtui.offline.conversation import ScriptTask, ToolOutcome, clean
+from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
+from ctxtui.offline.conversation import ScriptTask, ToolOutcome, strip_reminders
 from ctxtui.offline.model import Intent, Manner, answer, call_for, instance, wishes
 from ctxtui.wire.definitions import Definition
 
@@ -211,7 +211,7 @@ def test_a_forced_call_without_end_goes_round() -> None:
 
 def test_rules_of_the_client_are_no_task() -> None:
     rules = "# *SEARCH/REPLACE block* Rules:\n\nThe user will say when to run `rm`."
-    assert clean(f"<system-reminder>read x.txt</system-reminder>read a.txt\n\n{rules}") == "read a.txt"
+    assert strip_reminders(f"<system-reminder>read x.txt</system-reminder>read a.txt\n\n{rules}") == "read a.txt"
 
 
 @pytest.mark.parametrize(
@@ -237,8 +237,8 @@ def test_no_tool_where_none_may_be_called() -> None:
 
 def test_what_the_client_notes_is_no_task() -> None:
     noted = "<local-command-caveat>was run `x`</local-command-caveat>\n<command-name>/compact</command-name>\n"
-    assert clean(noted + "read a.txt") == "read a.txt"
-    assert clean("<task-notification>run `x`</task-notification>") == ""
+    assert strip_reminders(noted + "read a.txt") == "read a.txt"
+    assert strip_reminders("<task-notification>run `x`</task-notification>") == ""
 
 
 def test_looking_in_it() -> None:
@@ -267,11 +267,11 @@ def test_cut_to_length_and_at_stops() -> None:
     def words(text: str) -> int:
         return len(text.split())
 
-    assert limited(said, [], None, words) == said
-    assert limited(said, ["two"], None, words) == ModelAnswer((Thought("a b"), Words("one ")), STOP, "two")
-    cut = limited(said, [], 4, words)
+    assert limit_answer(said, [], None, words) == said
+    assert limit_answer(said, ["two"], None, words) == ModelAnswer((Thought("a b"), Words("one ")), STOP, "two")
+    cut = limit_answer(said, [], 4, words)
     assert (cut.parts[:1], cut.text.strip(), cut.ended) == ((Thought("a b"),), "one two", LENGTH)
-    assert limited(said, [], 5, words) == ModelAnswer((Thought("a b"), Words("one two three")), LENGTH)
+    assert limit_answer(said, [], 5, words) == ModelAnswer((Thought("a b"), Words("one two three")), LENGTH)
 
 
 NAMES = st.text("ab", min_size=1, max_size=2)

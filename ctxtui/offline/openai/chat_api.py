@@ -9,11 +9,11 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limited
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limit_answer
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import listen
+from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
-from ctxtui.offline.json_shape import bounded, members, rows
+from ctxtui.offline.json_shape import clamp, members, rows
 from ctxtui.offline.model import Manner
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
@@ -56,7 +56,7 @@ def completed(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, mo
     """The reply to a request that fits the window; `host` says whose caching rules hold."""
     now = provider.now()
     outcome = provider.ledger.ask(weighed, asked.model, now, provider=host)
-    count = bounded(asked.body.get("n"), 1, 1, MOST_CHOICES)
+    count = clamp(asked.body.get("n"), 1, 1, MOST_CHOICES)
     # Equal requests are answered equally, so are the choices of one.
     choices = [_answered(provider, asked, weighed, model, MOST_SAID // count)] * count
     messages = [_message(provider, said) for said in choices]
@@ -98,9 +98,9 @@ def _answered(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, mo
     body = asked.body
     wanted = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else rows(body.get("stop"))
-    said = provider.say(weighed.request, listen(weighed.request), _manner(asked, model))
-    most = min(bounded(wanted, model.max_output, 1, room), model.window - weighed.tokens)
-    return limited(said, [stop for stop in stops if isinstance(stop, str)], most, text_counter(asked.model))
+    said = provider.say(weighed.request, read_task(weighed.request), _manner(asked, model))
+    most = min(clamp(wanted, model.max_output, 1, room), model.window - weighed.tokens)
+    return limit_answer(said, [stop for stop in stops if isinstance(stop, str)], most, text_counter(asked.model))
 
 
 def _manner(asked: ApiRequest, model: Gpt) -> Manner:

@@ -9,9 +9,9 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limited
+from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import ScriptTask, home_of, listen
+from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
 from ctxtui.offline.exchange import ApiRequest, KeptResponse, Refusal, Reply, named_event, named_events, pieces
 from ctxtui.offline.json_shape import members, rows
 from ctxtui.offline.model import Manner, summary
@@ -190,7 +190,7 @@ def create(provider: Provider, asked: ApiRequest) -> Reply | Refusal:
     if asked.body.get("generate") is False:
         return _prepared(provider, asked, now)
     outcome = provider.ledger.ask(weighed, asked.model, now, provider="openai")
-    talk = listen(weighed.request)
+    talk = read_task(weighed.request)
     if members(asked.body.get("prompt_cache_options")).get("prewarm") is True:
         said, output = ModelAnswer(()), []
     elif any(members(item).get("type") == _TRIGGER for item in rows(asked.body.get("input"))[-1:]):
@@ -238,7 +238,7 @@ def _answered(
 ) -> ModelAnswer:
     most = min(int(asked.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
     said = provider.say(weighed.request, talk, _manner(asked, model))
-    return limited(said, (), most, text_counter(asked.model))
+    return limit_answer(said, (), most, text_counter(asked.model))
 
 
 def _manner(asked: ApiRequest, model: Gpt) -> Manner:
@@ -267,7 +267,7 @@ def _output(provider: Provider, asked: ApiRequest, said: ModelAnswer, talk: Scri
             told = {"status": status, "role": "assistant", "content": content}
             yield {"id": provider.names.new("msg_"), "type": "message", **told}
         else:
-            namespace, free = home_of(part, talk.tools)
+            namespace, free = find_namespace(part, talk.tools)
             kind, id_, given = ("custom_tool_call", "ctc_", "input") if free else ("function_call", "fc_", "arguments")
             call: dict[str, Json] = {"call_id": provider.names.new("call_"), "name": part.name}
             call |= {"namespace": namespace} if namespace else {}
