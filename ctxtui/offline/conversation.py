@@ -15,7 +15,7 @@ from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import AnsweredCall
 from ctxtui.offline.json_shape import members, rows
-from ctxtui.offline.openai.cipher import opened
+from ctxtui.offline.openai.cipher import decrypt
 from ctxtui.wire.definitions import Definition, parse_definition
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, Turn, TurnPart, to_turns
@@ -260,7 +260,7 @@ def _between(head: dict[str, Json], items: Sequence[Item]) -> Turn:
 
 
 def _compacted(value: dict[str, Json]) -> Turn:
-    text = opened(str(value.get("encrypted_content") or ""))
+    text = decrypt(str(value.get("encrypted_content") or ""))
     return Turn("compaction", [TurnPart(TEXT, "compaction", value, BlockContent(text=text))])
 
 

@@ -23,8 +23,8 @@ from ctxtui.offline import Provider, RunningProvider, Server, SetClock, serving
 from ctxtui.offline.exchange import Refusal, Reply
 from ctxtui.offline.http.routes import ROUTES, serve
 from ctxtui.offline.http.server import is_loopback
-from ctxtui.offline.local import OLLAMA, Local, local_desks
-from ctxtui.offline.model import instance
+from ctxtui.offline.local import OLLAMA, Local, local_routes
+from ctxtui.offline.model import make_instance
 from tests.offline.talks import anthropic, chat, responses
 from tests.warm import warm_ctxtui
 
@@ -172,7 +172,7 @@ def test_a_model_says_no_more_than_it_can() -> None:
     ids=str,
 )
 def test_options_of_a_local_server_are_bounded(options: dict[str, Any]) -> None:
-    desk = local_desks(Local(OLLAMA))["/api/chat"]
+    desk = local_routes(Local(OLLAMA))["/api/chat"]
     body = {"model": "offline", "messages": [{"role": "user", "content": "say 50 words"}], "options": options}
     got = serve(desk, Provider(clock=SetClock()), json.dumps(body).replace("Infinity", "1e999").encode(), {})
     assert isinstance(got, Reply) and got.body["eval_count"] <= 300
@@ -197,7 +197,7 @@ def test_schemas_in_schemas_do_not_multiply() -> None:
         row = {"type": "array", "minItems": 100, "items": row}
     twice = {"type": "object", "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}, "required": ["a", "b"]}
     for schema in (row, twice):
-        assert len(json.dumps(instance(schema, "x"))) < 2_000_000
+        assert len(json.dumps(make_instance(schema, "x"))) < 2_000_000
 
 
 @pytest.mark.slow

@@ -61,10 +61,10 @@ ROUTES: Final[dict[str, ServedRoute]] = {
     "/v1/messages/count_tokens": _ANTHROPIC(
         refused=partial(messages_api.find_refusals, counting=True), serve=messages_api.count_tokens
     ),
-    "/v1/chat/completions": _OPENAI(refused=chat_api.refused, serve=chat_api.completions),
-    "/v1/responses": _OPENAI(refused=responses_api.refused, serve=responses_api.create),
+    "/v1/chat/completions": _OPENAI(refused=chat_api.find_refusals, serve=chat_api.completions),
+    "/v1/responses": _OPENAI(refused=responses_api.find_refusals, serve=responses_api.create),
     "/v1/responses/input_tokens": _OPENAI(
-        refused=partial(responses_api.refused, counting=True), serve=responses_api.input_tokens
+        refused=partial(responses_api.find_refusals, counting=True), serve=responses_api.input_tokens
     ),
 }
 """Handlers of paths with a body."""

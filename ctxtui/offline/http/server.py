@@ -24,7 +24,7 @@ from ctxtui.offline.http.exchange_log import ExchangeLog, logging_to
 from ctxtui.offline.http.routes import ROUTES, ServedRoute, serve
 from ctxtui.offline.http.sending import LARGEST_FRAME, Connection, in_thread, json_response, send
 from ctxtui.offline.json_shape import members
-from ctxtui.offline.local import Local, add_listings, local_desks
+from ctxtui.offline.local import Local, add_listings, local_routes
 from ctxtui.offline.openai.models import openai_model, openai_models
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
@@ -177,7 +177,7 @@ class Server(Struct):
         kept = [logging_to(self.log, self.provider.now)] if self.log else []
         guard = [] if anyone else [locals_only(lambda path, why: self._note(path, b"", why, None))]
         app = web.Application(client_max_size=_ROOM, middlewares=[*guard, *kept])
-        for path, desk in (local_desks(self.local) if self.local else ROUTES).items():
+        for path, desk in (local_routes(self.local) if self.local else ROUTES).items():
             app.router.add_post(path, partial(self._posted, path, desk))
         add_control(app, self.provider, self.faults)
         if self.local:
@@ -320,7 +320,7 @@ class Server(Struct):
         return json_response(desk.error(refusal, self.provider.names.new("req_")), 404)
 
     async def _greeting(self, _: web.Request) -> web.StreamResponse:
-        paths = local_desks(self.local) if self.local else ROUTES
+        paths = local_routes(self.local) if self.local else ROUTES
         return web.Response(text=f"ctxtui offline provider: no model. Paths: {' '.join(paths)}\n")
 
 
