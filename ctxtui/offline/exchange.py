@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final, NoReturn
 
 from msgspec import Struct, field
@@ -59,6 +60,36 @@ class KeptResponse(Struct):
     items: list[Json]
     response: dict[str, Json]
     size: int
+
+
+class CachedContent(Struct):
+    """Contents kept for `model` until `expires` (Unix seconds), of so many `tokens`."""
+
+    name: str
+    model: str
+    held: dict[str, Json]
+    tokens: int
+    created: float
+    updated: float
+    expires: float
+    title: str = ""
+
+    def resource(self) -> dict[str, Json]:
+        """The resource as the API describes it."""
+        title = {"displayName": self.title} if self.title else {}
+        return {
+            "name": self.name,
+            "model": f"models/{self.model}",
+            "createTime": _stamp(self.created),
+            "updateTime": _stamp(self.updated),
+            "expireTime": _stamp(self.expires),
+            **title,
+            "usageMetadata": {"totalTokenCount": self.tokens},
+        }
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class ApiRequest(Struct, frozen=True):

@@ -17,7 +17,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import ScriptTask
-from ctxtui.offline.exchange import KeptResponse
+from ctxtui.offline.exchange import CachedContent, KeptResponse
 from ctxtui.offline.model import Manner, answer
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.script import Script
@@ -146,6 +146,8 @@ class Provider:
     kept: dict[str, KeptResponse] = field(default_factory=dict)
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     threads: MessageThreads = field(default_factory=MessageThreads)
+    cached: dict[str, CachedContent] = field(default_factory=dict)
+    """Google's cached contents by name (see `google.cached_contents`)."""
     ahead: float = 0.0
     names: IdMaker = field(init=False)
 

@@ -14,6 +14,8 @@ from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
 from ctxtui.offline.anthropic import validate
 from ctxtui.offline.anthropic.thinking import sign_all
+from ctxtui.offline.google import validate as validate_google
+from ctxtui.offline.google.models import gemini
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.models import RequestLimits
@@ -21,10 +23,20 @@ from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 
 COUNT = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
+
+
+def google_refusals(body: Any) -> list[Any]:
+    """What the offline provider refuses for the model that `body` names."""
+    model = gemini(body["model"].removeprefix("models/"))
+    assert model is not None
+    return validate_google.refusals(body, model)
+
+
 STRICT: dict[str, Any] = {
     "anthropic": validate.refusals,
     "openai_chat": validate_chat.refusals,
     "openai_responses": validate_responses.refusals,
+    "google": google_refusals,
 }
 
 

@@ -217,7 +217,7 @@ class _CompactionAnalysis:
             literals=counts,
         )
 
-    # What there is
+    # Blocks
 
     def _blocks(self, path: Iterable[int]) -> list[int]:
         return [node for node in path if self._tree[node].block.kind != HEADER]

@@ -79,7 +79,7 @@ class HeavyGroups:
             key = self._group_key(here)
             number = self._numbers.get(key)
             if number is None:
-                # Readers may see the number only after the group exists, so it is appended first thing.
+                # Append the group before any node refers to its number: other threads may be reading.
                 number = self._numbers[key] = len(self._keys)
                 self._keys.append(key)
             self._of[node] = number

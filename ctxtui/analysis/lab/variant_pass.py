@@ -396,7 +396,7 @@ class VariantPass:
         start = step.at
 
         def deepest_cached(life: float = 0.0) -> int:
-            # Few strategies ask for it.
+            # Computed on demand: few strategies need it.
             base = build_prompt(self._bench.prefixes, rules, salt, here.head, tokens, (), total=total)
             return self._simulator.deepest_cached(base, start, life)
 
@@ -420,7 +420,7 @@ class VariantPass:
         at = step.at if step.asked_at is None else step.asked_at
         outcome = self._simulator.predict(prompt, at, why=False)
         self._simulator.record(outcome if at == step.at else self._simulator.predict(prompt, step.at, why=False))
-        # Where nothing expired, what stands in front of the conversation is read also where that is another one.
+        # If nothing expired, the prefix before the conversation is read even if the conversation differs.
         floor = (
             step.floors.unexpired_prefix
             if outcome.read or not self._is_expired(step, rules)

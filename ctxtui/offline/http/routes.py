@@ -89,7 +89,7 @@ def serve(
     try:
         asked = ApiRequest(raw, parse(raw), headers, held)
     except NotJson as error:
-        if route.id_header == "request-id":
+        if route.id_header != "x-request-id":
             return Refusal(f"The request body is not valid JSON: {error}", rule="no JSON")
         told = "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
         return Refusal(f"{told} library correctly. {error})", rule="no JSON")

@@ -20,7 +20,10 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.offline.anthropic.models import OFFLINE, anthropic_model, anthropic_models
 from ctxtui.offline.exchange import KeptResponse, Refusal, Reply
 from ctxtui.offline.faults import MAX_ARMED, SLOW, STATUSES, Fault, Faults, parse
+from ctxtui.offline.google.models import list_models
 from ctxtui.offline.http.exchange_log import ExchangeLog, logging_to
+from ctxtui.offline.http.google_paths import ID_HEADER as GOOGLE_ID
+from ctxtui.offline.http.google_paths import add_google, google_model, is_google
 from ctxtui.offline.http.routes import ROUTES, ServedRoute, serve
 from ctxtui.offline.http.sending import LARGEST_FRAME, Connection, in_thread, json_response, send
 from ctxtui.offline.json_shape import members
@@ -148,7 +151,8 @@ class Seen(Struct, frozen=True):
     @property
     def usage(self) -> dict[str, Json]:
         """The reported usage, in the dialect's own form."""
-        return members(members(self.answer).get("usage"))
+        answer = members(self.answer)
+        return members(answer.get("usage") or answer.get("usageMetadata"))
 
 
 class Server(Struct):
@@ -183,6 +187,7 @@ class Server(Struct):
         if self.local:
             add_listings(app, self.local)
         else:
+            add_google(app, self.provider, self._posted)
             app.router.add_get("/v1/models", self._models)
             app.router.add_get("/v1/models/{id:.+}", self._model)
             app.router.add_get("/v1/responses", self._connected, allow_head=False)
@@ -201,7 +206,7 @@ class Server(Struct):
         id_ = self.provider.names.new("req_011C", 20)
         told = {desk.id_header: id_, MARK_HEADER: OFFLINE, **_own_headers(desk, begun)}
         if not isinstance(got, Refusal):
-            model = members(got.body).get("model", OFFLINE)
+            model = members(got.body).get("model") or members(got.body).get("modelVersion") or OFFLINE
             told |= {**got.headers, MARK_HEADER: OFFLINE if model == OFFLINE else f"simulating {model}"}
             return await send(request, got, told, fault, self.pace)
         if got.status == 429:
@@ -284,9 +289,13 @@ class Server(Struct):
             self.told(seen)
 
     async def _models(self, request: web.Request) -> web.StreamResponse:
+        if is_google(request):
+            return json_response(list_models())
         return json_response(anthropic_models() if _is_anthropic(request) else openai_models())
 
     async def _model(self, request: web.Request) -> web.StreamResponse:
+        if is_google(request):
+            return google_model(request)
         id_, anthropic = request.match_info["id"], _is_anthropic(request)
         found = anthropic_model(id_) if anthropic else openai_model(id_)
         if found is not None:
@@ -329,6 +338,8 @@ def _is_anthropic(request: web.Request) -> bool:
 
 
 def _own_headers(desk: ServedRoute, begun: float) -> dict[str, str]:
+    if desk.id_header == GOOGLE_ID:
+        return {"server-timing": f"gfet4t7; dur={(time.monotonic() - begun) * 1000:.0f}"}
     if desk.id_header != "x-request-id":
         return {"anthropic-organization-id": "00000000-0000-0000-0000-000000000000"}
     spent = f"{(time.monotonic() - begun) * 1000:.0f}"

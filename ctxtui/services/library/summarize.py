@@ -115,7 +115,7 @@ def _told(seen: SessionSummary, loaded: Loaded) -> SessionSummary:
 def _made_here(missed: Misses, session: Session) -> Misses:
     """The misses of calls that are no copies."""
     found = [one for one in missed.misses if not session.thread_calls(one.thread)[one.number - 1].is_copy]
-    return replace(missed, found=tuple(found))
+    return replace(missed, misses=tuple(found))
 
 
 def _copies(session: Session) -> str:

@@ -35,9 +35,9 @@ class LabProgress(NamedTuple):
 
 
 class OpenLab:
-    """The lab of the session `name`, counted once, with all variants tried so far; for a `Worker`.
+    """The lab of the session `name`, counted once, with all variants tried so far.
 
-    Raises `CtxtuiError`.
+    For a `Worker`. Raises `CtxtuiError`.
     """
 
     def __init__(self, name: str, cwd: Path, settings: Settings) -> None:
@@ -60,9 +60,9 @@ class OpenLab:
         """Try all variants among which the best is sought."""
         yield from self._try(sought())
 
-    def _try(self, wanted: Sequence[Variant]) -> Iterator[LabProgress]:
+    def _try(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:
         tried = [run.variant for run in self._runs]
-        new = [one for one in wanted if one not in tried]
+        new = [variant for variant in wanted_variants if variant not in tried]
         trial = Experiment(self._bench, new)
         yield LabProgress(0, trial.total, len(new))
         steps, done = iter(trial), 0

@@ -1,4 +1,7 @@
-"""Work on one session at a time for commands over many (`services.session_work`): lab, audit, limits, report."""
+"""Work on one session for commands over many: lab, audit, limits, report.
+
+The commands use `services.session_work`.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ class AuditRequest(NamedTuple):
 
 
 class ReportRequest(NamedTuple):
-    """A request to report on the session, or on call `number` of its `thread` (0: the whole session)."""
+    """A request to report on the session, or on call `number` of `thread` (0: the whole)."""
 
     settings: Settings
     thread: str = ""

@@ -19,7 +19,7 @@ from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stats import SKILL, WAYS, stats_of
 from ctxtui.services.library.totals.summary_memory import as_remembered, remembered, to_json, usage_pass
 from ctxtui.services.workers.summary_worker import make
-from ctxtui.tui.home.loader import MANY, Figured, ReadingQueue, fill
+from ctxtui.tui.home.loader import MIN_BULK_SESSIONS, ReadingQueue, SessionFigures, post_figures
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
@@ -72,7 +72,7 @@ def test_what_is_not_as_it_was_is_not_remembered(home: Path) -> None:
 
 def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = folder(home)
-    for number in range(MANY):
+    for number in range(MIN_BULK_SESSIONS):
         data = generate(n_messages=4, seed=9 + number)
         (place / f"0a1b2c3d-0000-4000-8000-0000000001{number:02}.jsonl").write_bytes(data)
     settings = load(()).settings
@@ -92,8 +92,8 @@ def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: 
     feed, posted = ReadingQueue(), list[Message]()
     feed.add(one for one in shelf.stored(shelf.glimpses()) if one.group != SAMPLES)
     feed.front = (own[3].key,)
-    fill(shelf, feed, Event(), posted.append)
-    found = [one for message in posted if isinstance(message, Figured) for one in message.sessions]
+    post_figures(shelf, feed, Event(), posted.append)
+    found = [one for message in posted if isinstance(message, SessionFigures) for one in message.sessions]
     assert asked == [changed.key] and not feed.waiting()
     assert found[0].key == own[3].key, "what is on the screen comes first"
     assert {one.key: one for one in found if one.key != changed.key} == {

@@ -270,14 +270,14 @@ def test_clients_without_ids_are_joined_by_tokens_and_time_and_doubt_is_said(hom
         own.calls[id_] = replace(own.calls[id_], id=f"own-{number}", started=began - 0.2, ended=began + 5.2)
     own.calls = {call.id: call for call in own.calls.values()}
     own.order = {"main": list(own.calls)}
-    found = SessionJoin(wire, own).joined()
+    found = SessionJoin(wire, own).join()
     assert [call.id for call in found.calls.values()][:6] == [call.id for call in calls]
     assert len(found.calls) == len(own.calls) and not found.skipped
     # Another count at the same time: whether that is the same call nobody can tell.
     usage = own.calls["own-3"].usage
     assert usage is not None
     own.calls["own-3"] = replace(own.calls["own-3"], usage=replace(usage, output=usage.output + 1))
-    found = SessionJoin(wire, own).joined()
+    found = SessionJoin(wire, own).join()
     assert len(found.calls) == len(own.calls) + 1
     assert "1 of its calls could not be joined" in found.skipped[-1].reason
 

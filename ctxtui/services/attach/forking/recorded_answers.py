@@ -153,7 +153,7 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
             pending = open_.get(name)
             if "asked" in record:
                 request = as_dict(record["asked"])
-                body = bodies.body(name, as_dict(request.get("body")))
+                body = bodies.resolve(name, as_dict(request.get("body")))
                 if body is not None:
                     open_[name] = _PendingExchange(Exchange(body, url=as_str(request.get("url")), line=number))
             elif isinstance(pending, _Socket):
@@ -228,7 +228,7 @@ class _Socket:
         if "frame" not in record:
             return
         from_client = record.get("by") == "client"
-        exchange = self._talk.frame(as_str(record["frame"]), from_client, None)
+        exchange = self._talk.add_frame(as_str(record["frame"]), from_client, None)
         begun, self._begun = self._begun, number if from_client else self._begun
         if exchange is None or warm_up_id(exchange):
             # A warm-up request goes to the provider: it costs nothing.
