@@ -151,7 +151,7 @@ def _served(running: RunningProvider) -> str:
     if local is not None:
         return f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c ends"
     return (
-        f"offline provider, no model: {running.url} (Anthropic), {running.openai_url} (OpenAI)\n"
+        f"offline provider, no model: {running.url} (Anthropic, Google), {running.openai_url} (OpenAI)\n"
         "model `offline`, or a real one's id to have its rules; any key; ctrl+c ends"
     )
 
