@@ -155,7 +155,7 @@ def _with_texts_and_turns(seen: SessionSummary, session: Session, calls: list[Ca
 def _with_growth(
     seen: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
 ) -> SessionSummary:
-    """Complete `seen` with the thread's growth, events and peak; `missed` are the session's misses."""
+    """Complete `seen` with the thread's growth, events and peak; `misses` are the session's misses."""
     events_ = list_events(book.session, calls[0].thread, misses.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
