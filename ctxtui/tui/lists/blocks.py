@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.content.duplicates import duplicates_in
 from ctxtui.analysis.content.tools import ToolServer, count_definitions
 from ctxtui.core.tree import ROOT
-from ctxtui.services.library.workspace_files import repeats_of
+from ctxtui.services.library.workspace_files import find_duplicates
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import HostedList, OrderRows
 from ctxtui.views.inspector import toolset
@@ -314,7 +314,7 @@ class RepeatsScreen(BlockList[Repeated]):
         if scene is None:
             return ()
         tree, running = scene.session.tree, scene.running
-        repeats = repeats_of(scene.session, scene.book.names, scene.head)
+        repeats = find_duplicates(scene.session, scene.book.names, scene.head)
         return duplicates.ordered(
             [
                 duplicates.repeated(tree, scene.turns, r, running.block_tokens(r.node), running.category(r.node))

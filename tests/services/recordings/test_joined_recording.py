@@ -21,7 +21,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import copy_own_transcript
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import usage_pass
+from ctxtui.services.library.totals.summary_memory import read_usages
 from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate
@@ -175,7 +175,7 @@ def test_lists_and_the_quick_pass_have_the_same_calls(home: Path, tmp_path: Path
     rows = [one for one in library.glimpses() if one.id == path.stem]
     (row,) = rows
     (known,) = library.figures(rows, Event())
-    (quick,) = usage_pass(rows, load_config(cwd=tmp_path).settings)
+    (quick,) = read_usages(rows, load_config(cwd=tmp_path).settings)
     for told in (known, quick):
         assert [call.id for call in told.spent] == list(session.calls)
         used = [call.usage.input + call.output if call.usage else 0 for call in session.calls.values()]

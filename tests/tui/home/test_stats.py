@@ -13,8 +13,8 @@ from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
 from ctxtui.services.counting.count_cache import CountCache
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.stat_changes import change_of
-from ctxtui.services.library.totals.stats import WAYS, stats_of
+from ctxtui.services.library.totals.stat_changes import parse_change
+from ctxtui.services.library.totals.stats import WAYS, make_stats
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.services.workers.totals_worker import StatsMaker, StatsSoFar
@@ -44,8 +44,8 @@ class Made:
         known = OLD if len(self.asked) == 1 else [*OLD, *NEW, session("tools", "yz"), *self.more]
         # Day 10 is today; NEW has calls of day 9, OLD of day 1.
         since = 10 * DAY - age if age else 0.0
-        changed = change_of(change) if change else None
-        found = stats_of(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
+        changed = parse_change(change) if change else None
+        found = make_stats(known, 10.0 * DAY, by=by, since=since, changed=changed, seen_changes=True)
         return StatsSoFar(found, int(len(self.asked) == 1), reread_reason="once more, after an upgrade")
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class Missed:
         spent = (CallSpent("a", 110, 100, 90, 1.0, started=1, marks=MISSED, lost=0.75),)
         known = SessionSummary(key="/w/known.jsonl", title="the dear one", known=True, spent=spent, cwd="/known")
         used = replace(NEW[0], usage_only=True, cwd="/used")
-        return StatsSoFar(stats_of([known, used], 0.0, by=by), 1)
+        return StatsSoFar(make_stats([known, used], 0.0, by=by), 1)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -204,7 +204,7 @@ def test_the_process_tells_what_is_remembered(tmp_path: Path, monkeypatch: pytes
 async def test_without_a_session_it_says_what_is_missing_and_what_to_do(size: tuple[int, int]) -> None:
     class Nothing(Made):
         def attempt(self, method: object, by: str, age: float = 0.0, change: str = "") -> StatsSoFar:
-            return StatsSoFar(stats_of([], 0.0, by=by), 0)
+            return StatsSoFar(make_stats([], 0.0, by=by), 0)
 
     app = App[None]()
     apply_theme(app, {}, "dark", "unicode")

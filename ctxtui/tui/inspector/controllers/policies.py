@@ -141,11 +141,11 @@ class PoliciesController(EditController):
 
     def _place(self, scene: Scene, cache: str) -> None:
         """Stage the breakpoints that the strategy `cache` sets in the next request."""
-        from ctxtui.services.lab.breakpoints import placed_breakpoints
+        from ctxtui.services.lab.breakpoints import strategy_breakpoints
 
         if not self.edits.check_ready() or self.state.study is None:
             return
-        breakpoints = placed_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
+        breakpoints = strategy_breakpoints(self.edits.context_of(scene), scene.call, self.state.study.book, cache)
         if breakpoints:
             self.edits.stage(breakpoints)
         else:

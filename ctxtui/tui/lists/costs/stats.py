@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from ctxtui.analysis.money.usage_stats import Metric, SeenChange, WorstMiss
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.library.totals.stat_changes import change_of
+from ctxtui.services.library.totals.stat_changes import parse_change
 from ctxtui.services.worker import Worker
 from ctxtui.services.workers.totals_worker import StatsMaker, StatsSoFar
 from ctxtui.tui.commands import Act, Command
@@ -234,7 +234,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         if not text.strip():
             return
         try:
-            change_of(text)
+            parse_change(text)
         except CtxtuiError as error:
             self.message_line.say([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
         else:
