@@ -218,7 +218,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         if commands:
             message = [
                 Span(key_text(event.key), "accent bold"),
-                Span(f" {commands[0].name}: not in this list.  "),
+                Span(f" {commands[0].name}: not in this list. "),
             ]
             # A command on a block can be used at that block in the transcript.
             self.message_line.say([*message, Span(self.edit_hint if commands[0].panes else _ESC, "dim")])

@@ -89,7 +89,7 @@ class ExportController(EditController):
         assert overlay is not None and loaded is not None
         staged_count = len(overlay.staged)
         message = save(ready, form, loaded.path, overlay.applied, place).message
-        return message + (f"; without {staged_count:,} edits that are only staged" if staged_count else "")
+        return message + (f"; staged edits are not included ({staged_count:,})" if staged_count else "")
 
     def _copy_curl(self, ready: Ready) -> str:
         from ctxtui.services.editing.exporting import CURL, write_form

@@ -46,7 +46,7 @@ async def test_a_request_leaves_without_what_was_dropped(tmp_path: Path) -> None
         await pilot.press("d")
         made = tmp_path / "request.json"
         told = await written(screen, pilot, "a", str(made))
-        assert told.startswith("✓") and str(made) in told and "without what is only staged (1)" in told
+        assert told.startswith("✓") and str(made) in told and "staged edits are not included (1)" in told
         body = made.read_text()
         assert "line of code" not in body and "second question" in body
         assert json.loads(body)["messages"][0]["role"] == "user" and made.stat().st_mode & 0o777 == 0o600

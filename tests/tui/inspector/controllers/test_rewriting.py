@@ -159,7 +159,7 @@ async def test_without_an_editor_the_screens_own_opens(monkeypatch: pytest.Monke
     def missing(*words: Any, **more: Any) -> str:
         raise NoEditor("cannot start vi")
 
-    monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", missing)
+    monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edit_text", missing)
     async with opened(session()) as (screen, pilot):
         from contextlib import nullcontext
 

@@ -28,7 +28,7 @@ async def test_an_answer_opens_as_a_whole_and_folds_again() -> None:
         assert "opens its blocks" in text(screen)
         await pilot.press("enter")
         await pilot.pause()
-        assert pane.viewport.heights.total > before and "answered" in text(screen) and "opened" in text(screen)
+        assert pane.viewport.heights.total > before and "answer of call" in text(screen) and "opened" in text(screen)
         await pilot.press("enter")
         await pilot.pause()
         assert pane.viewport.heights.total == before and pane.cursor == row

@@ -34,7 +34,7 @@ async def typed(pilot: Pilot[None], screen: InspectorScreen, words: str) -> None
         lambda: (
             screen.owner(SearchController)._last_text == words
             and screen.owner(SearchController)._sightings is not None
-            and screen.owner(SearchController)._sightings.finish
+            and screen.owner(SearchController)._sightings.done
         ),
     )
     await pilot.pause(0.05)
@@ -111,9 +111,7 @@ async def test_an_expression_and_what_is_none() -> None:
         await pilot.press("ctrl+x")
         await until(
             pilot,
-            lambda: bool(
-                screen.owner(SearchController)._sightings and screen.owner(SearchController)._sightings.finish
-            ),
+            lambda: bool(screen.owner(SearchController)._sightings and screen.owner(SearchController)._sightings.done),
         )
         await pilot.pause(0.05)
         assert "of 3" in text(screen)

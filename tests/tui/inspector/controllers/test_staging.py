@@ -211,7 +211,7 @@ async def test_marked_blocks_become_one_summary_and_escape_discards_nothing() ->
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
         staging = screen.panels.staging
         assert staging is not None and len(staging.news) == 1
-        assert "src/shop/cart.py" in str(overlay.staged[0].given["text"])
+        assert "src/shop/cart.py" in str(overlay.staged[0].params["text"])
         assert "summary" in text(screen)
         await pilot.press("escape")
         assert overlay.staged, "esc never takes staged edits back"
@@ -339,7 +339,7 @@ async def test_a_summary_is_reached_by_the_cursor_and_edited(monkeypatch: pytest
             told.append(text)
             return "what I say of it"
 
-        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", edited_text)
+        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edit_text", edited_text)
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         assert told == [str(overlay.staged[0].params["text"])]
@@ -381,7 +381,7 @@ async def test_a_note_is_written_anew_and_stands_once(monkeypatch: pytest.Monkey
         await do(pilot, "PutNote")
         await pilot.press(*"mind", "enter")
         to_summary(screen)
-        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edited_text", lambda text: f"{text} the gap")
+        monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edit_text", lambda text: f"{text} the gap")
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await pilot.press("R")
         overlay = screen.edits.overlay
