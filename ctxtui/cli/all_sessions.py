@@ -15,7 +15,7 @@ from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import usage_pass, why_anew
+from ctxtui.services.library.totals.summary_memory import read_usages, reread_reason
 from ctxtui.services.process_pool import processor_count
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
@@ -86,7 +86,7 @@ class AllSessions:
         if unread:
             with Working(f"reading what calls used{self._anew(unread)}") as work:
                 stored = self._shelf.figures([one for one in unread if not one.path], Event())
-                for one in chain(stored, usage_pass(unread, self._settings)):
+                for one in chain(stored, read_usages(unread, self._settings)):
                     self._known[one.key] = one
                     work.say(f"{len(self._known):,} of {len(self._every):,} sessions")
 
@@ -107,7 +107,7 @@ class AllSessions:
 
     def _anew(self, unread: list[SessionSummary]) -> str:
         """What the line of progress adds where sessions are read again that did not change."""
-        return f" {why}" if (why := why_anew(unread, self._settings)) else ""
+        return f" {why}" if (why := reread_reason(unread, self._settings)) else ""
 
     def _unread(self) -> list[SessionSummary]:
         return [one for one in self._every if one.key not in self._known]

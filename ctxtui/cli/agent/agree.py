@@ -29,7 +29,7 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.count_cache import cached_counter
-from ctxtui.services.lab.variants import policy_named
+from ctxtui.services.lab.variants import parse_policy
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.resend import agreement_lines
@@ -75,7 +75,7 @@ def agree(
     config = config_of(context)
     known = load_policies()
     # As the lab reads them: with settings behind the name.
-    wanted = [VariantSpec(name=name, steps=policy_named(name, known)[1]) for name in policies]
+    wanted = [VariantSpec(name=name, steps=parse_policy(name, known)[1]) for name in policies]
     wanted += [VariantSpec(name=name, model=name) for name in models]
     found = agreed(opened(name, config.settings), config, wanted, calls, budget_usd, leave_out, base_url, thread)
     write_json(agreed_json(found)) if as_json else _print(found, config.settings.glyphs)

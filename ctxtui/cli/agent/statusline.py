@@ -12,7 +12,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.attach.status_line import build_status, parse_input, price_call
 from ctxtui.services.config.config import load
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.totals.client_quotas import keep
+from ctxtui.services.library.totals.client_quotas import store_reports
 from ctxtui.views.text.status_line import line, words_of
 
 _ANSI: Final = {"bold": "1", "dim": "2", "warn": "33", "crit": "31", "readtx": "36"}
@@ -27,7 +27,7 @@ def print_line(settings: Settings | None = None, *, as_json: bool = False) -> in
     told = parse_input(sys.stdin.read())
     settings = settings or load().settings
     status = build_status(told, settings)
-    keep(told, settings, status.at)
+    store_reports(told, settings, status.at)
     usage = status.predict_next()
     usd, cold = (price_call(one, told, settings) for one in (usage, status.predict_next(cold=True)))
     warning = find_warning(status, cold)

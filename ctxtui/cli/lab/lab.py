@@ -19,8 +19,8 @@ from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.session_work import worked
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
-from ctxtui.services.lab.solve import Solved, SolvedSession, solved
-from ctxtui.services.lab.variants import own_models, variants
+from ctxtui.services.lab.solve import BestCandidates, SolvedSession, find_best
+from ctxtui.services.lab.variants import make_variants, own_models
 from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import LAB, SOLVE, LabRequest
@@ -96,7 +96,7 @@ def lab(
     if solve and (policies or caches or models):
         raise WrongUse("--solve seeks among policies and caches of its own", way_out="ctxtui lab PATH... --solve")
     settings = config_of(context).settings
-    asked = settings if solve else LabRequest(settings, variants(policies, caches, models, own_models(settings)))
+    asked = settings if solve else LabRequest(settings, make_variants(policies, caches, models, own_models(settings)))
     done = worked(SOLVE if solve else LAB, expand_names(names, settings.clients), asked, settings, "in the lab")
     failed = [(one.name, one.error) for one in done if one.error is not None]
     best: list[SolvedSession] = [one.result for one in done if solve and one.error is None]
@@ -106,11 +106,11 @@ def lab(
     if html is not None:
         _write_page(html, found, force)
     if as_json:
-        write_json({**lab_json(found), **({"solved": solved_json(solved(best))} if solve else {})})
+        write_json({**lab_json(found), **({"solved": solved_json(find_best(best))} if solve else {})})
     elif html is None:
         _print(found, settings)
         if solve:
-            _print_solved(solved(best), settings)
+            _print_solved(find_best(best), settings)
     return note_failed(failed)
 
 
@@ -161,7 +161,7 @@ def _write_page(path: Path, found: list[SessionLab], force: bool) -> None:
     note(f"wrote {path}")
 
 
-def _print_solved(found: Solved, settings: Settings) -> None:
+def _print_solved(found: BestCandidates, settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
     painter.line(())
     painter.lines(rule("what is best", f"{len(found.sessions):,} session{'s' if len(found.sessions) != 1 else ''}"))
@@ -219,7 +219,7 @@ def _variant(row: LabRow) -> dict[str, Any]:
     }
 
 
-def solved_lines(found: Solved) -> Iterator[str]:
+def solved_lines(found: BestCandidates) -> Iterator[str]:
     """The best policy and cache strategy with what they save on sessions that they were not fitted to, and keeping a
     cache warm against writing it again."""
     yield from _fitted("policy", found.policy)
@@ -276,7 +276,7 @@ def _life(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds <= 3600 else f"{seconds / 3600:.0f} hours"
 
 
-def solved_json(found: Solved) -> dict[str, Any]:
+def solved_json(found: BestCandidates) -> dict[str, Any]:
     """``solved`` of ``lab --solve --json``."""
     return {
         "policy": _fitted_json(found.policy),

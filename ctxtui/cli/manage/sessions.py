@@ -19,7 +19,7 @@ from ctxtui.cli.progress import Working
 from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.paths import database
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.spending import sums_of
+from ctxtui.services.library.totals.spending import session_totals_of
 from ctxtui.services.members import members
 from ctxtui.services.recordings.databases.address import MARK, split_address
 from ctxtui.views.home.columns import MADE, HomeColumn, age_of, home_columns
@@ -151,7 +151,7 @@ def _figures(one: SessionSummary) -> dict[str, Any]:
         return {"error": one.error}
     columns = {column.field: column.value(one) for column in home_columns() if column.field and column.value}
     made = {"made_by_ctxtui": one.is_made, "copied_calls": one.copied}
-    return {**columns, **made, "totals": sums_of(one).as_fields(), "sentence": one.sentence}
+    return {**columns, **made, "totals": session_totals_of(one).as_fields(), "sentence": one.sentence}
 
 
 def _print(painter: Painter, found: list[SessionSummary], ids: dict[str, str]) -> None:

@@ -18,7 +18,7 @@ from ctxtui.cli.session_work import worked
 from ctxtui.core.errors import CtxtuiError, NoContext, Unreadable
 from ctxtui.pricing.rates import library_version
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.library.totals.spending import WAYS, rows_of, totals_by
+from ctxtui.services.library.totals.spending import WAYS, spending_rows, total_sessions
 from ctxtui.services.members import members
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.session_work import SessionResult
@@ -107,10 +107,10 @@ def _named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
 def _all(settings: Settings, by: str) -> CostAnswer:
     known = known_sessions(settings)
     failed = tuple((one.path or one.id, Unreadable(one.error)) for one in known if one.error and not is_empty(one))
-    rows = rows_of(known, by) if by else []
+    rows = spending_rows(known, by) if by else []
     return CostAnswer(
         rows=rows,
-        sums=totals_by(known),
+        sums=total_sessions(known),
         sessions=len(known),
         copied=sum(one.copied for one in known),
         versions=(library_version(),),

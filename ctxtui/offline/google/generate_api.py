@@ -12,14 +12,14 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import make
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limited
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
 from ctxtui.offline.anthropic.models import OFFLINE
-from ctxtui.offline.conversation import listen
+from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.google import cached_contents
 from ctxtui.offline.google.models import Gemini, gemini
 from ctxtui.offline.google.validate import camel, refusals, shape_refusals
-from ctxtui.offline.json_shape import bounded, fields, members, rows
+from ctxtui.offline.json_shape import clamp, fields, members, rows
 from ctxtui.offline.model import Manner
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
@@ -121,11 +121,11 @@ def _config(asked: ApiRequest) -> dict[str, Json]:
 
 def _answer(provider: Provider, asked: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
     config, choice = _config(asked), _choice(asked)
-    said = provider.say(weighed.request, listen(weighed.request), _manner(config, choice, model))
+    said = provider.say(weighed.request, read_task(weighed.request), _manner(config, choice, model))
     room = max(1, model.window - weighed.tokens)
-    most = min(bounded(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
+    most = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
     stops = [stop for stop in rows(config.get("stopSequences")) if isinstance(stop, str)]
-    return limited(said, stops, most, text_counter(model.id))
+    return limit_answer(said, stops, most, text_counter(model.id))
 
 
 def _choice(asked: ApiRequest) -> dict[str, Json]:

@@ -179,9 +179,9 @@ class JoinedRecording(Loaded):
         """The events since the last call."""
         if self._own is not None:
             self._join.own = self._own.session
-        before, self._reported = self._reported, self._join.joined()
+        before, self._reported = self._reported, self._join.join()
         events = None if anew else events_between(before, self._reported)
-        return RecordingNews([], self._join.joined()) if events is None else RecordingNews(events)
+        return RecordingNews([], self._join.join()) if events is None else RecordingNews(events)
 
 
 def _left_out(error: CtxtuiError) -> Skipped:

@@ -35,9 +35,9 @@ from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curated
 from ctxtui.services.editing.edited_request import known_edits
-from ctxtui.services.lab.marker_costs import under_markers
+from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.session_actions import is_subscription
-from ctxtui.services.library.summarize import one_spent
+from ctxtui.services.library.summarize import spending_of_call
 from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
@@ -176,7 +176,7 @@ def _call_ids(session: Session, own: frozenset[str] | None) -> frozenset[str]:
 
 
 def _call_costs(session: Session, ids: frozenset[str], costs: Mapping[str, Cost | None]) -> list[CallSpent]:
-    return [one_spent(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
+    return [spending_of_call(call, costs[id_]) for id_, call in session.calls.items() if id_ in ids]
 
 
 def _within(call: Call, between: tuple[float, float] | None) -> bool:
@@ -192,7 +192,7 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Cure]) -
     Other markers are tried in the lab; cleared results are priced at their call and over the recorded calls after it.
     """
     threads = {thread.thread: thread for thread in account.threads()}
-    markers = under_markers(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
+    markers = run_marker_strategies(account, [_CACHES[cure.kind] for cure in cures if cure.kind in _CACHES])
     proved = []
     for cure in cures:
         thread, under = threads[cure.thread], None

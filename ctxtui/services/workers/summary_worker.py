@@ -21,8 +21,8 @@ from ctxtui.services.counting.count_cache import CountCache, cached_counter
 from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, load_rules
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
-from ctxtui.services.library.summarize import filled
-from ctxtui.services.library.totals.summary_memory import as_remembered, or_error, place_of, to_json, version_for
+from ctxtui.services.library.summarize import complete_summary
+from ctxtui.services.library.totals.summary_memory import cache_key, from_cached_json, or_error, to_json, version_for
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded
@@ -46,7 +46,7 @@ def _filled(
     def terms(call: Call) -> Rates | None:
         return rates_for_call(call, table) if call.usage is not None else None
 
-    return filled(summary, loaded, book, make_call_pricer(table), terms, settings.usable_share, logs)
+    return complete_summary(summary, loaded, book, make_call_pricer(table), terms, settings.usable_share, logs)
 
 
 def _logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
@@ -76,9 +76,9 @@ def _cached_or_read(
     listed: SessionSummary, memory: CountCache, version: str, read: Callable[[], SessionSummary]
 ) -> SessionSummary:
     """The cached figures of `seen`, else those that `read` computes, which are then cached."""
-    key = (*place_of(listed), listed.mtime, version)
+    key = (*cache_key(listed), listed.mtime, version)
     cached = memory.summary(*key)
-    if cached is not None and (restored := as_remembered(listed, cached)) is not None:
+    if cached is not None and (restored := from_cached_json(listed, cached)) is not None:
         return restored
     summary = read()
     memory.store_summary(*key, to_json(summary))

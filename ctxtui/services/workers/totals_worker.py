@@ -14,9 +14,9 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.library.totals import client_quotas
-from ctxtui.services.library.totals.stat_changes import change_of
-from ctxtui.services.library.totals.stats import stats_of
-from ctxtui.services.library.totals.summary_memory import remembered, usage_pass, why_anew
+from ctxtui.services.library.totals.stat_changes import parse_change
+from ctxtui.services.library.totals.stats import make_stats
+from ctxtui.services.library.totals.summary_memory import cached_by_key, read_usages, reread_reason
 from ctxtui.services.workers.summary_worker import summarize_stored
 from ctxtui.views.model.call_owners import counts
 from ctxtui.views.model.session_summary import SessionSummary
@@ -87,26 +87,26 @@ class StatsMaker:
         sessions, left = load_known(settings, self._cwd, self._kept)
         if left and self._why is None:
             # Only the first pass can tell: reading updates the cache.
-            self._why = why_anew(left, settings)
+            self._why = reread_reason(left, settings)
         _read_usage(left, used, settings)
         sessions += [used[session] for session in left if session in used]
         sessions.sort(key=lambda one: one.mtime)
         unread = sum(session not in used for session in left)
-        at, changed = time.time(), change_of(change) if change else None
+        at, changed = time.time(), parse_change(change) if change else None
         since = at - age if age else 0.0
-        quotas = [(client_quotas.SOURCE, session) for session in client_quotas.kept(settings)]
-        stats = stats_of(sessions, at, by=by, since=since, changed=changed, seen_changes=True, told=quotas)
+        quotas = [(client_quotas.SOURCE, session) for session in client_quotas.read_reports(settings)]
+        stats = make_stats(sessions, at, by=by, since=since, changed=changed, seen_changes=True, told=quotas)
         return StatsSoFar(stats, len(left), unread, (self._why or "") if left else "")
 
 
 def _read_usage(left: list[SessionSummary], used: dict[SessionSummary, SessionSummary], settings: Settings) -> None:
     """Read the usage of some of the sessions in `left` into `used`."""
     unread = [session for session in left if session not in used]
-    cached = remembered(unread, settings, usage=True)
+    cached = cached_by_key(unread, settings, usage=True)
     used |= {session: cached[session.key] for session in unread if session.key in cached}
     until = time.monotonic() + _SLICE_SECONDS
     unread = [session for session in reversed(unread) if session not in used]
-    with closing(usage_pass(unread, settings)) as passing:
+    with closing(read_usages(unread, settings)) as passing:
         for session, summary in zip(unread, passing, strict=False):
             used[session] = summary
             if time.monotonic() >= until:

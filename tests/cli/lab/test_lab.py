@@ -11,8 +11,8 @@ import pytest
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.analysis.lab.solve import KeepWarm, Pauses
 from ctxtui.cli.lab.lab import solved_lines
-from ctxtui.services.lab.solve import Solved, SolvedSession
-from ctxtui.services.lab.variants import variants
+from ctxtui.services.lab.solve import BestCandidates, SolvedSession
+from ctxtui.services.lab.variants import make_variants
 from ctxtui.views.text import cells
 from tests.cases.claude_code import Script, text, usage
 from tests.cases.long_runs import long_run
@@ -205,7 +205,7 @@ def test_a_model_of_which_nothing_is_known_is_refused(ctxtui: Run) -> None:
     assert ran.code == 5 and "no model 'nosuch' is known" in ran.err and "config.toml" in ran.err
     for name in ("claude-opus-4-6", "eu.anthropic.claude-opus-4-6-v1:0", "openrouter/openai/gpt-5.4"):
         assert ctxtui("lab", "one.jsonl", "--model", name, "--json").code == 0, name
-    assert [one.model for one in variants((), (), ["nosuch"], {"nosuch"})] == ["", "nosuch"]
+    assert [one.model for one in make_variants((), (), ["nosuch"], {"nosuch"})] == ["", "nosuch"]
 
 
 def test_pauses_that_never_paid_save_nothing() -> None:
@@ -214,7 +214,7 @@ def test_pauses_that_never_paid_save_nothing() -> None:
     told = {}
     for longer, cheaper, saved in ((2, 0, 0.0), (1, 1, 0.5), (3, 2, 0.5)):
         one = SolvedSession(lab, (warm,), (Pauses(longer, cheaper, saved),), True)
-        told[longer] = list(solved_lines(Solved((one,), None, None)))[-1].strip()
+        told[longer] = list(solved_lines(BestCandidates((one,), None, None)))[-1].strip()
     long = "2 pauses were longer than 5 minutes, so long that keeping it alive would have cost more than writing it"
     assert told == {
         2: f"{long} again",

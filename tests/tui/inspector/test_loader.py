@@ -30,7 +30,7 @@ class _Screen:
             self.loaded = message.loaded
         elif isinstance(message, Brought) and self.loaded is not None:
             self.loaded.add_news(message.news)
-            self.loader.taken()
+            self.loader.on_displayed()
         elif isinstance(message, Complete):
             self.spared = gc.get_freeze_count()
             self.loader.stop()
