@@ -156,10 +156,7 @@ def _answers(part: Json) -> str:
 
 def _answer_items(message: dict[str, Json]) -> list[Item]:
     """Items of an answer: thoughts, text, calls."""
-    thoughts = [
-        messages.thinking(_thought(thought))
-        for thought in as_dicts(message.get("thoughts"))
-    ]
+    thoughts = [messages.thinking(_thought(thought)) for thought in as_dicts(message.get("thoughts"))]
     words = [part for part in google.convert_parts(message.get("content")) if part != ""]
     calls = [
         messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
