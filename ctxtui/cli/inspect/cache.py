@@ -82,7 +82,7 @@ def _cache_json(found: Any, coming: Any, session: str) -> dict[str, Any]:
             "calls cost_usd=usd lost_usd=lost unpriced_calls=unpriced partial_calls=partial "
             "written_again_tokens=tokens reported=tested tested foreseen false_alarms",
         ),
-        "misses": [_miss(one) for one in found.found],
+        "misses": [_miss(one) for one in found.misses],
         "next_call": None if coming is None else _coming(coming),
     }
 

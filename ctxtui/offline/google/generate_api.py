@@ -28,6 +28,8 @@ from ctxtui.wire.grammar import GOOGLE
 
 SSE: Final = "text/event-stream"
 LIST: Final = "application/json"
+THOUGHT_TITLE: Final = "**Working it out**"
+"""Google's summaries of thoughts begin with a title, which clients show."""
 _REASONS: Final = {END: "STOP", CALLS: "STOP", LENGTH: "MAX_TOKENS", STOP: "STOP"}
 _STATUSES: Final = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
@@ -154,7 +156,7 @@ def _parts(provider: Provider, said: ModelAnswer, config: dict[str, Json], model
     for part in said.parts:
         if isinstance(part, Thought):
             if tells:
-                yield {"text": part.text, "thought": True}
+                yield {"text": f"{THOUGHT_TITLE}\n\n{part.text}", "thought": True}
         elif isinstance(part, Words):
             yield {"text": part.text}
         else:
@@ -207,7 +209,8 @@ def _stream(parts: list[dict[str, Json]], reason: str, top: dict[str, Json], sse
 
 
 def _pieces(part: dict[str, Json]) -> list[dict[str, Json]]:
-    if "text" not in part:
+    # A summary of thoughts comes whole.
+    if "text" not in part or part.get("thought"):
         return [part]
     # Google sends larger pieces than others.
     words = pieces(part["text"])

@@ -156,16 +156,19 @@ def _answers(part: Json) -> str:
 
 def _answer_items(message: dict[str, Json]) -> list[Item]:
     """Items of an answer: thoughts, text, calls."""
-    thoughts = [
-        messages.thinking(f"**{as_str(thought.get('subject'))}**\n{as_str(thought.get('description'))}")
-        for thought in as_dicts(message.get("thoughts"))
-    ]
+    thoughts = [messages.thinking(_thought(thought)) for thought in as_dicts(message.get("thoughts"))]
     words = [part for part in google.convert_parts(message.get("content")) if part != ""]
     calls = [
         messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
         for call in as_dicts(message.get("toolCalls"))
     ]
     return make_message("model", *thoughts, *words, *calls)
+
+
+def _thought(thought: dict[str, Json]) -> str:
+    """A summary of thoughts as Google sends it: its title, if any, and what the client took for the rest."""
+    subject, description = as_str(thought.get("subject")), as_str(thought.get("description"))
+    return f"**{subject}**\n\n{description}" if subject else description
 
 
 def _results(call: dict[str, Json]) -> list[Json]:
