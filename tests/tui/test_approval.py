@@ -61,9 +61,9 @@ async def test_the_question_shows_where_how_much_and_what(tmp_path: Path, size: 
         await reply(screen, pilot, "a")
         await pilot.pause(0.1)
         assert screen.talk.waiting_call is not None and not (tmp_path / "work/.git").exists()
-        await until(pilot, lambda: "a is not an answer; press y n N" in shown(screen))
+        await until(pilot, lambda: "a does nothing: y n N" in shown(screen))
         await pilot.press("d")
-        await until(pilot, lambda: "d is not an answer" in shown(screen))
+        await until(pilot, lambda: "d does nothing" in shown(screen))
         assert not screen.edits.overlay.staged, "no key acts on what the question hides"
         await reply(screen, pilot, "n")
         await until(pilot, lambda: not screen.state.is_running)

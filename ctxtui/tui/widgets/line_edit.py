@@ -342,7 +342,7 @@ class LineEdit(Still, can_focus=True):
         return False
 
     def _show_wrong_key(self, typed: str) -> None:
-        self.short_right = [Span(f"{safe_text.line(typed)} is not an answer; press {' '.join(self.keys)}  ", "warn")]
+        self.short_right = [Span(f"{safe_text.line(typed)} does nothing: {' '.join(self.keys)}  ", "warn")]
         self.right = [*self.short_right, *self._original_right]
         self.refresh()
 
