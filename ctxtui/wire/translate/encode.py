@@ -34,6 +34,10 @@ DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 """Parameters that a dialect requires, if none are given."""
 
 
+_OTHERS: Final = frozenset({"input_schema", "function", "custom", "type"})
+"""Members of tools that Google's do not have."""
+
+
 def build_body(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
@@ -55,8 +59,11 @@ def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     if not same:
         usable = _tools_in_front(usable)
     offered = [i.block.value() for i in usable if i.place.section == "tools"]
-    # Google's own have two forms, and no member tells them apart from other dialects'.
-    tools = offered if same and dialect == GOOGLE else [convert_tool(tool, dialect, losses) for tool in offered]
+    # Google's own stay as they are: their ``parameters`` are not those of other dialects.
+    tools = [
+        tool if same and dialect == GOOGLE and not _OTHERS.intersection(tool) else convert_tool(tool, dialect, losses)
+        for tool in offered
+    ]
     system, conversation_turns = _split_system(usable, same and dialect in (CHAT, RESPONSES), losses)
     conversation = write(system, pair_calls(conversation_turns, losses), same, losses)
     _note_members(usable, losses)
