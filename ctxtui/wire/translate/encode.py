@@ -34,10 +34,6 @@ DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 """Parameters that a dialect requires, if none are given."""
 
 
-_OTHERS: Final = frozenset({"input_schema", "function", "custom", "type"})
-"""Members of tools that Google's do not have."""
-
-
 def build_body(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
@@ -59,9 +55,8 @@ def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     if not same:
         usable = _tools_in_front(usable)
     offered = [i.block.value() for i in usable if i.place.section == "tools"]
-    # Google's own stay as they are: their ``parameters`` are not those of other dialects.
     tools = [
-        tool if same and dialect == GOOGLE and not _OTHERS.intersection(tool) else convert_tool(tool, dialect, losses)
+        tool if same and dialect == GOOGLE and _is_googles_tool(tool) else convert_tool(tool, dialect, losses)
         for tool in offered
     ]
     system, conversation_turns = _split_system(usable, same and dialect in (CHAT, RESPONSES), losses)
@@ -75,6 +70,11 @@ def _build(dialect: str, items: Iterable[Item], model: str, params: Mapping[str,
     if tools:
         body["tools"] = [join_tool([(TOOL, tool) for tool in tools])] if dialect == GOOGLE else tools
     return canonical.dumps({**body, **conversation})
+
+
+def _is_googles_tool(tool: Json) -> bool:
+    """Whether a tool may stay as it is in Google's API, whose ``parameters`` are not those of other dialects."""
+    return isinstance(tool, dict) and not tool.keys() & {"input_schema", "function", "custom", "type"}
 
 
 def _is_missing(item: Item, losses: Losses) -> bool:
