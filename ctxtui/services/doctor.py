@@ -29,7 +29,7 @@ from ctxtui.services.recordings.body_folder import BESIDE, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find, known_projects
 from ctxtui.store.store import Store
 from ctxtui.tokens.vocab import SHA256
-from ctxtui.views.home.columns import age
+from ctxtui.views.home.columns import format_age
 
 _MINUTE: Final = 60
 
@@ -218,7 +218,7 @@ def _client(one: ClientFound, now: float) -> DoctorFinding:
         return DoctorFinding(name, OK, f"no folder {' or '.join(map(str, one.places))}")
     words = f"{one.sessions:,} {'session' if one.sessions == 1 else 'sessions'} in {' and '.join(there)}"
     if one.newest is not None:
-        words += f", newest {age(now - one.newest)}" + (" ago" if now - one.newest >= _MINUTE else "")
+        words += f", newest {format_age(now - one.newest)}" + (" ago" if now - one.newest >= _MINUTE else "")
     return DoctorFinding(name, OK, words + (f", {one.here:,} of this directory" if one.here else ""))
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from ctxtui.cli.output import write
-from ctxtui.cli.progress import Redrawn, redrawn
+from ctxtui.cli.progress import RedrawnOutput, can_redraw
 
 
 class Screen(io.StringIO):
@@ -35,7 +35,7 @@ def lines(count: int) -> None:
 
 def test_each_drawing_takes_the_place_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
-    with Redrawn() as drawn:
+    with RedrawnOutput() as drawn:
         drawn.draw(lambda: lines(2))
         assert screen.getvalue() == "line 0\nline 1\n" and not drawn.due()
         drawn.draw(lambda: lines(30))
@@ -46,7 +46,7 @@ def test_each_drawing_takes_the_place_of_the_one_before(monkeypatch: pytest.Monk
 
 def test_who_interrupts_keeps_what_stands_there(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = terminal(monkeypatch)
-    with pytest.raises(KeyboardInterrupt), Redrawn() as drawn:
+    with pytest.raises(KeyboardInterrupt), RedrawnOutput() as drawn:
         drawn.draw(lambda: lines(2))
         raise KeyboardInterrupt
     assert screen.getvalue() == "line 0\nline 1\n"
@@ -54,9 +54,9 @@ def test_who_interrupts_keeps_what_stands_there(monkeypatch: pytest.MonkeyPatch)
 
 def test_only_a_terminal_that_can_is_drawn_over(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal(monkeypatch)
-    assert redrawn()
+    assert can_redraw()
     monkeypatch.setenv("TERM", "dumb")
-    assert not redrawn()
+    assert not can_redraw()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert not redrawn()
+    assert not can_redraw()

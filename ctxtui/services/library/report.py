@@ -32,7 +32,7 @@ from ctxtui.services.library.findings import findings_of
 from ctxtui.services.library.growth import costs_of, growth_report
 from ctxtui.services.library.notebook import Notebook
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.views.lists.misses import cause_of
+from ctxtui.views.lists.misses import describe_cause
 from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, ReportedSession
 from ctxtui.views.text import cells
 
@@ -83,7 +83,7 @@ def drafted(loaded: Loaded, counter: Counter, settings: Settings, thread: str = 
     calls, missed = session.thread_calls(chosen.thread), {}
     for one in made.misses().found:
         if one.thread == chosen.thread:
-            missed[one.number] = cause_of(one)
+            missed[one.number] = describe_cause(one)
     bill = made.statement().bill
     title = session.about.title or loaded.name
     whole = ReportedSession(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ctxtui.analysis.content.tools import UNKNOWN
 from ctxtui.analysis.money.tool_ledger import LedgerServer, ToolSeen, ledger
-from ctxtui.views.model.call_owners import once
+from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import SessionSummary
 
 
@@ -25,7 +25,7 @@ def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> Tool
     time is as old as its session."""
     seen: list[ToolSeen] = []
     count = unrecorded = 0
-    for one, own in once(sessions):
+    for one, own in sessions_with_owned_calls(sessions):
         found = list(_seen(one, {call.id for call in own if (call.started or one.mtime) >= since}))
         seen += found
         count += bool(found)

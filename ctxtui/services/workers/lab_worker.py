@@ -19,7 +19,7 @@ from ctxtui.services.lab.experiment import bench_of, keep_loaded
 from ctxtui.services.lab.variants import own_models, sought, variants
 from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.transcripts.formats.ctxtui import write
-from ctxtui.views.lists.lab import variant_words
+from ctxtui.views.lists.lab import describe_variant
 
 SLICE: Final = 8
 """Calls under all variants between two steps."""
@@ -75,7 +75,7 @@ class OpenLab:
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
         session, run = self._loaded.session, on_record(self._bench, self._runs[0], self._runs[index])
-        title = f"{session.about.title or self._loaded.name} (what if: {variant_words(self._rows[index])})"
+        title = f"{session.about.title or self._loaded.name} (what if: {describe_variant(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))
-        return keep_variant(self._folder, name, variant_words(self._rows[index], model=True), written)
+        return keep_variant(self._folder, name, describe_variant(self._rows[index], model=True), written)

@@ -18,7 +18,7 @@ from ctxtui.services.library.totals.stat_changes import change_of
 from ctxtui.services.library.totals.stats import stats_of
 from ctxtui.services.library.totals.summary_memory import remembered, usage_pass, why_anew
 from ctxtui.services.workers.summary_worker import from_store
-from ctxtui.views.model.call_owners import counts
+from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 KnownSessions = MutableMapping[SessionSummary, SessionSummary]
@@ -30,7 +30,7 @@ def known_so_far(
 ) -> tuple[list[SessionSummary], list[SessionSummary]]:
     """The sessions whose figures are remembered, oldest first, samples left out; and those that are not read yet."""
     shelf = SessionLibrary(settings, cwd)
-    every = [one for one in shelf.stored(shelf.glimpses()) if counts(one)]
+    every = [one for one in shelf.stored(shelf.glimpses()) if is_own_session(one)]
     known = {one: kept[one] for one in every if one in kept}
     found = shelf.remembered(one for one in every if one not in known)
     known |= {one: found[one.key] for one in every if one.key in found}

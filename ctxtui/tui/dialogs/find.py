@@ -26,7 +26,7 @@ from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import search_hits
-from ctxtui.views.lists.search_hits import Folded, FoundSession, Row, SearchProgress, Spotted
+from ctxtui.views.lists.search_hits import BlockHits, Folded, FoundSession, Row, SearchProgress
 from ctxtui.views.text.span import Span, Spans, cropped
 from ctxtui.views.text.sums import ROW
 
@@ -73,9 +73,9 @@ class HitPane(Pane):
         """A block, or a session's name."""
         row, here = self.rows[index], index == self.cursor
         if isinstance(row, FoundSession):
-            return cropped(search_hits.name(row, width, here=here), width)
+            return cropped(search_hits.session_line(row, width, here=here), width)
         if isinstance(row, Folded):
-            return search_hits.more(row, here=here)
+            return search_hits.folded_line(row, here=here)
         return search_hits.TABLE.draw(row, width, here=here)
 
     def notes(self) -> Spans:
@@ -185,8 +185,10 @@ class FindScreen(Commanded, Dialog[None]):
             self._found[-1].blocks.append(one)
             self._blocks += 1
         counts = self._blocks, len(self._found), step.direct
-        pane.said = [Span(search_hits.told(step.done, step.total, *counts, capped=self._blocks >= MOST), "dim")]
-        pane.none = search_hits.none(self._text, step.done, step.total)
+        pane.said = [
+            Span(search_hits.progress_text(step.done, step.total, *counts, capped=self._blocks >= MOST), "dim")
+        ]
+        pane.none = search_hits.empty_text(self._text, step.done, step.total)
         if step.found:
             fresh = not pane.rows
             pane.rows = search_hits.rows(self._found)
@@ -201,8 +203,8 @@ class FindScreen(Commanded, Dialog[None]):
         if spot.pane != "found":
             return {}
         if spot.line == 0 or row is None:
-            return {ROW: search_hits.sum_of_total(self._found)}
-        return {ROW: search_hits.sum_of(self.pane.rows[row])}
+            return {ROW: search_hits.explain_total(self._found)}
+        return {ROW: search_hits.explain_count(self.pane.rows[row])}
 
     def on_pane_chosen(self) -> None:
         """Open the session at the hit; the list is there again when it is left. A session's own line shows all of its
@@ -214,6 +216,6 @@ class FindScreen(Commanded, Dialog[None]):
             at = self.pane.cursor if session.opened else self.pane.rows.index(session)
             self.pane.rows = search_hits.rows(self._found)
             self.pane.reload(cursor=at)
-        if isinstance(one, Spotted):
+        if isinstance(one, BlockHits):
             aim = Aim(one.thread, one.call, one.digest, self.words.text, self._regex)
             self.post_message(Open(one.target, aim).on(self))

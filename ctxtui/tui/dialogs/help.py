@@ -16,7 +16,7 @@ from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.glossary.entries import Entry
-from ctxtui.views.glossary.note import said
+from ctxtui.views.glossary.note import style_markup
 from ctxtui.views.text import cells, safe_text
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
@@ -148,11 +148,13 @@ def _told(keys: Span, name: str, says: str, style: str, room: int) -> Iterator[S
     bold = f"{style} bold" if style == "ink" else style
     if room >= _WIDE:
         told = safe_text.wrap(says, room - _KEYS - _NAME - 5)
-        yield [keys, Span(cells.left(name, _NAME) + " ", bold), *said(told[0], "dim")]
-        yield from ([Span(" " * (_KEYS + _NAME + 3)), *said(line, "dim")] for line in told[1:])
+        yield [keys, Span(cells.left(name, _NAME) + " ", bold), *style_markup(told[0], "dim")]
+        yield from ([Span(" " * (_KEYS + _NAME + 3)), *style_markup(line, "dim")] for line in told[1:])
         return
     yield [keys, Span(cells.fit(name, room - _KEYS - 3), bold)]
-    yield from ([Span(" " * (_KEYS + 2)), *said(line, "dim")] for line in safe_text.wrap(says, room - _KEYS - 4))
+    yield from (
+        [Span(" " * (_KEYS + 2)), *style_markup(line, "dim")] for line in safe_text.wrap(says, room - _KEYS - 4)
+    )
 
 
 def _drawn(entry: Entry) -> list[Span]:
@@ -191,11 +193,13 @@ def _entry(entry: Entry, room: int) -> Iterator[Spans]:
     head = [Span(" " * max(0, lead)), *spaced, Span(" " * (2 - bool(spaced)))]
     if room >= _WIDE:
         told = safe_text.wrap(entry.says, room - _KEYS - _NAME - 5)
-        yield [*head, Span(cells.left(entry.word, _NAME) + " ", "ink bold"), *said(told[0], "dim")]
-        yield from ([Span(" " * (_KEYS + _NAME + 3)), *said(line, "dim")] for line in told[1:])
+        yield [*head, Span(cells.left(entry.word, _NAME) + " ", "ink bold"), *style_markup(told[0], "dim")]
+        yield from ([Span(" " * (_KEYS + _NAME + 3)), *style_markup(line, "dim")] for line in told[1:])
         return
     yield [*head, Span(entry.word, "ink bold")]
-    yield from ([Span(" " * (_KEYS + 2)), *said(line, "dim")] for line in safe_text.wrap(entry.says, room - _KEYS - 4))
+    yield from (
+        [Span(" " * (_KEYS + 2)), *style_markup(line, "dim")] for line in safe_text.wrap(entry.says, room - _KEYS - 4)
+    )
 
 
 class HelpPage(ScrolledRows):

@@ -42,10 +42,10 @@ class Hover:
             tooltip = screen.get_child_by_type(Tooltip)
         except NoMatches:
             return
-        spot = spots.at(spots_of(screen, painted(screen)), x, y)
+        spot = spots.spot_at(spots_of(screen, painted(screen)), x, y)
         if spot is None:
             return
-        said = "\n".join(note.bare(text) for text, _ in explained(screen, spot) if text)
+        said = "\n".join(note.strip_markup(text) for text, _ in explained(screen, spot) if text)
         tooltip.display = True
         tooltip.absolute_offset = self._app.mouse_position
         # As text: what is in square brackets would be markup.

@@ -66,7 +66,7 @@ class TipsScreen(Dialog[None]):
 
     def _show(self) -> None:
         panes = dict(panes_of(self._below))
-        every = tips.placed(panes)
+        every = tips.place_tips(panes)
         if not every:
             self.dismiss(None)
             return
@@ -85,7 +85,7 @@ class TipsScreen(Dialog[None]):
         tip, pane = every[self._at]
         region = panes[pane]
         # What it says of the signs at the left can be looked at meanwhile.
-        tall = Region(min(region.x + _SIGNS, max(0, size.width - note.WIDEST)), region.y, region.width, 1)
+        tall = Region(min(region.x + _SIGNS, max(0, size.width - note.MAX_WIDTH)), region.y, region.width, 1)
         about = region if region.height < size.height // 2 else tall
         last = self._at == len(every) - 1
         title = [Span(f"{self._at + 1} of {len(every)}  ", "dim"), Span(tip.title, "accent bold")]
@@ -96,13 +96,13 @@ class TipsScreen(Dialog[None]):
             Span(" close; they come again by ^p tips", "dim"),
         ]
         lines = note.lines(title, [(tip.text, "ink")], foot, size.width)
-        x, y = note.place(about, (width(lines[0]), len(lines)), (size.width, size.height))
+        x, y = note.position_note(about, (width(lines[0]), len(lines)), (size.width, size.height))
         self._page.show([*numbers, Over(x, y, lines)], [Lit(about.x, about.y, 0)])
 
     def action_step(self, step: int) -> None:
         """To the next tip, or back; behind the last one they are over."""
         self._at += step
-        if self._at >= len(tips.placed(dict(panes_of(self._below)))):
+        if self._at >= len(tips.place_tips(dict(panes_of(self._below)))):
             self.dismiss(None)
             return
         self._at = max(0, self._at)

@@ -32,9 +32,9 @@ from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.columns import shortened_home
+from ctxtui.views.home.columns import abbreviate_home
 from ctxtui.views.home.session_list import SessionsSought
-from ctxtui.views.home.totals import sums_of
+from ctxtui.views.home.totals import explain_totals
 from ctxtui.views.text.signs import warned
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         stats: Callable[[], Worker[StatsMaker]] | None = None,
     ) -> None:
         super().__init__()
-        self.collection = Collection(str(directory), shortened_home(str(directory), str(home)))
+        self.collection = Collection(str(directory), abbreviate_home(str(directory), str(home)))
         self.collection.sought = tuple(
-            SessionsSought(name, " · ".join(shortened_home(place, str(home)) for place in where))
+            SessionsSought(name, " · ".join(abbreviate_home(place, str(home)) for place in where))
             for name, where in sought
         )
         self.browser = Browser(str(home), welcome=first_run)
@@ -277,7 +277,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figures at a spot are made of."""
         if spot.pane == "homeheader":
-            return sums_of(self.collection.totals(self.browser.wanted.words))
+            return explain_totals(self.collection.totals(self.browser.wanted.words))
         return self.browser.sums(spot)
 
     def sort(self) -> None:

@@ -117,7 +117,7 @@ class ContextEdits:
         new = desk.elsewhere.take(stored) if desk is self.desk else []
         if new:
             self.changed()
-            self.answers.say(edit_answers.from_elsewhere(new, self.answers.blocks()))
+            self.answers.say(edit_answers.external_change_answer(new, self.answers.blocks()))
 
     def bring(self, edits: Sequence[Edit]) -> None:
         """Apply these to the context, as soon as it is read."""
@@ -318,7 +318,7 @@ class ContextEdits:
         before = self.now()
         made = overlay.stage_all(edits)
         if not made:
-            self.answers.quiet(edit_answers.nothing_new(edits, overlay.standing))
+            self.answers.quiet(edit_answers.explain_no_change(edits, overlay.standing))
             return ()
         ids = {edit.id for edit in made}
         held = [one for one in desk.staging(scene).applied.held if one.edit.id in ids]
@@ -327,7 +327,7 @@ class ContextEdits:
             rest = [edit for edit in made if edit.id not in {one.edit.id for one in held}]
             if rest:
                 return self.stage(rest, left + len(held), held[0].why)
-            self.answers.say(edit_answers.refused(held[0].why, None, len(held)))
+            self.answers.say(edit_answers.refused_answer(held[0].why, None, len(held)))
         else:
             self._state.mark(())
         self.changed()
@@ -343,7 +343,7 @@ class ContextEdits:
         before = self.now()
         overlay.revert(edit.id for edit in edits)
         self.changed()
-        self.answers.say(edit_answers.taken_back(edits, self.answers.blocks(), self.freed_since(before)))
+        self.answers.say(edit_answers.revert_answer(edits, self.answers.blocks(), self.freed_since(before)))
 
     def now(self) -> SizesBefore:
         """What the context comes to now."""

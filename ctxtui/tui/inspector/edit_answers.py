@@ -72,11 +72,11 @@ class EditAnswers:
             return "a block that is not in this recording"
         node = self._node_of(rows.path, target.digest) if rows is not None else None
         if node is not None and rows is not None:
-            return one_line.name(rows.readings.preview(node), edit_answers.NAME)
+            return one_line.block_name(rows.readings.preview(node), edit_answers.NAME_CELLS)
 
         got = read(block)
         words = got.name or first_words(got.text) or block.kind
-        return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME), edit_answers.NAME).rstrip()
+        return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME_CELLS), edit_answers.NAME_CELLS).rstrip()
 
     def _node_of(self, path: Sequence[int], digest: str) -> int | None:
         """The first node on `path` whose block has this digest."""
@@ -103,7 +103,7 @@ class EditAnswers:
             if fate is not None:
                 return (fate.after or 0) + fate.stays
             shown = self._state.edits.shown(scene, [node]) if self._state.edits is not None else [node]
-            return transcript_notes.size(scene, shown[0])
+            return transcript_notes.read_tokens(scene, shown[0])
 
         return SizesBefore(size, staging)
 
@@ -137,8 +137,8 @@ class EditAnswers:
                 self._waits = None
                 overlay.withdraw(made)
                 changed()
-                return edit_answers.needless(what, self.blocks())
-            return edit_answers.staged(what, self.blocks())
+                return edit_answers.needless_answer(what, self.blocks())
+            return edit_answers.staged_answer(what, self.blocks())
 
         self._tell(told)
 

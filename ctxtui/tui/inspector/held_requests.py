@@ -197,7 +197,7 @@ class HeldRequestsController(Controller):
         self._own = Question(
             self._question(one),
             partial(self._answered, one.id),
-            keys=(*held_lines.KEYS, held_lines.MORE) if one.can_wait else held_lines.KEYS,
+            keys=(*held_lines.ANSWER_KEYS, held_lines.MORE_KEY) if one.can_wait else held_lines.ANSWER_KEYS,
             esc="look",
             on_cancel=self._later,
         )
@@ -228,7 +228,7 @@ class HeldRequestsController(Controller):
                 # It was refused, or is to be read first: that stands on the line.
                 return
             self._decide(id_, "apply")
-        elif key == held_lines.MORE:
+        elif key == held_lines.MORE_KEY:
             self._wait_longer(id_)
         else:
             self._decide(id_, "refuse" if key == "x" else "release")
@@ -245,7 +245,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, held_lines.DONE["more"]))
+            self.access.deliver(partial(self.say, held_lines.OUTCOMES["more"]))
 
         self._asked = ""
         self.access.work(do, "held requests")
@@ -270,7 +270,7 @@ class HeldRequestsController(Controller):
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
                 return
-            self.access.deliver(partial(self.say, held_lines.DONE[how]))
+            self.access.deliver(partial(self.say, held_lines.OUTCOMES[how]))
 
         self._held = tuple(one for one in self._held if one.id != id_)
         self._asked = id_

@@ -15,7 +15,7 @@ from ctxtui.tui.messages import GoHome
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript.context_rows import HIDDEN, LINE, SHOWN
+from ctxtui.views.transcript.context_rows import DISPLAY_MODES, HIDDEN, LINE
 
 if TYPE_CHECKING:
     from ctxtui.views.inspector import prompt_commands, threads
@@ -51,13 +51,13 @@ class NavigationController(Controller, OpensLists):
 
     def _travel(self, text: str) -> None:
         """Go where `text` says, or show what it says."""
-        wish = prompt_commands.asked(text, self.state.count)
+        wish = prompt_commands.parse_command(text, self.state.count)
         if isinstance(wish, prompt_commands.Go):
             self.state.go(wish.number - 1)
         elif isinstance(wish, prompt_commands.Seek):
             self.seek(wish.kind, wish.step)
         elif isinstance(wish, prompt_commands.Show):
-            self.state.filter(prompt_commands.filtered(wish, LINE, HIDDEN))
+            self.state.filter(prompt_commands.apply_filter(wish, LINE, HIDDEN))
         else:
             self.prompt.refuse(wish.message)
 
@@ -142,7 +142,7 @@ class NavigationController(Controller, OpensLists):
     def next_filter(self, category: int) -> None:
         """Show a category's blocks in the next way: one line, full, hidden."""
         shown = self.state.shown
-        now = SHOWN[(SHOWN.index(shown[category]) + 1) % len(SHOWN)]
+        now = DISPLAY_MODES[(DISPLAY_MODES.index(shown[category]) + 1) % len(DISPLAY_MODES)]
         self.state.filter((*shown[:category], now, *shown[category + 1 :]))
         sign = CATEGORY[category]
         words = [sign.span, Span(f" {sign.name}: {_SHOWN[now]}")]

@@ -36,7 +36,7 @@ from ctxtui.views.blocks.markdown import Highlight
 from ctxtui.views.inspector import header, layout
 from ctxtui.views.inspector.layout import Box, Layout, Wants
 from ctxtui.views.inspector.strip_columns import Window
-from ctxtui.views.model.block_cache import Readings, Want
+from ctxtui.views.model.block_cache import Readings, Schedule
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY
@@ -129,7 +129,7 @@ class Panels:
         """What has a place on large screens, or while there is something to show in it."""
         return self.next, self.staged, self.heaviest, self.threads, self.tools, self.growth
 
-    def open(self, session: Session, names: Names, want: Want) -> None:
+    def open(self, session: Session, names: Names, want: Schedule) -> None:
         """Show another session from now on; `want` reads large blocks in another thread."""
         self._sides = None
         self.window = None
@@ -148,7 +148,7 @@ class Panels:
         self.layout = layout.arrange(width, height, self._wants)
         what, box = self.context.what, self.layout.boxes.get("context")
         if what is not None and box is not None:
-            rows = composition.rows_wanted(what, box.width - 1, opened=self.context.opened)
+            rows = composition.unfolded_height(what, box.width - 1, opened=self.context.opened)
             if rows != self._wants.context:
                 self._wants = replace(self._wants, context=rows)
                 self.layout = layout.arrange(width, height, self._wants)
@@ -222,7 +222,7 @@ class Panels:
         self.say_why()
         if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
             used, after = staging.without, staging.after
-            what = composition.staged(what, staging.by_category, used, after)
+            what = composition.with_staged_edits(what, staging.by_category, used, after)
         shown = replace(shown, partial=priced and known.lacking[scene.number] > 0, totals=study.totals)
         shown = replace(shown, behind=view.behind, record=record, used=used, after=after, waits=view.waits)
         self.header.show(shown)
@@ -261,12 +261,12 @@ class Panels:
 
     def reading(self, done: int, total: int) -> None:
         """How much of a long recording is read, in bytes."""
-        self.transcript.note = transcript_notes.reading(done, total)
+        self.transcript.note = transcript_notes.reading_note(done, total)
         self.transcript.refresh_rule()
 
     def note(self, study: Study, shown: tuple[str, ...]) -> None:
         """How far counting is, which filters are on."""
-        note = transcript_notes.note(*study.progress, len(study.session.skipped), shown)
+        note = transcript_notes.progress_note(*study.progress, len(study.session.skipped), shown)
         if note != self.transcript.note:
             self.transcript.note = note
             self.transcript.refresh_rule()
@@ -284,7 +284,7 @@ class Panels:
         if self.staging is not None:
             self.draw_map()
         elif self.scene is not None and self.shows("map"):
-            self.map.here(context_map.here_of(self.scene, self.transcript.node))
+            self.map.here(context_map.cursor_token(self.scene, self.transcript.node))
 
     def _threads(self, study: Study) -> list[threads.ThreadRow]:
         """The rows of the pane of threads; from then on all of them are priced."""
@@ -318,8 +318,8 @@ class Panels:
     def _replan(self, what: composition.Composition, threads: int) -> bool:
         groups = len(self.tools.what.servers) if self.tools.what is not None else 0
         pane = self.staged.what if self.staging is not None else None
-        staged = staged_pane.lines_wanted(pane, self.context.body_width) if pane is not None else None
-        rows = composition.rows_wanted(what, self.context.body_width, opened=self.context.opened)
+        staged = staged_pane.needed_height(pane, self.context.body_width) if pane is not None else None
+        rows = composition.unfolded_height(what, self.context.body_width, opened=self.context.opened)
         wants = Wants(rows, threads, groups, staged, self.coming is not None, self.reads)
         changed, self._wants = wants != self._wants, wants
         return changed
@@ -327,7 +327,7 @@ class Panels:
 
 def _marked(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
     here = [node for node in marks if rows.holds(node)]
-    return transcript_notes.marked(scene, here, len(marks) - len(here))
+    return transcript_notes.marked_note(scene, here, len(marks) - len(here))
 
 
 def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:

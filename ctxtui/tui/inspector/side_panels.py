@@ -81,7 +81,7 @@ class Sides:
         key = (*of, running, running.version, rows.charge, pixels)
         if self._mapped is None or self._mapped[0] != key:
             self._mapped = key, context_map.context_map(scene, rows.path, rows.charge, pixels)
-        return replace(self._mapped[1], here=context_map.here_of(scene, node))
+        return replace(self._mapped[1], here=context_map.cursor_token(scene, node))
 
     def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
         """The strip's columns of a thread, with what it has now."""
@@ -162,7 +162,9 @@ class Sides:
         every = [column.total for column in self.columns(known, scene).columns]
         last = max(1, len(every) - 1)
         folds = tuple((event.number - 1) / last for event in known.events if event.kind == COMPACTION)
-        return GrowthChart(growth_chart.thinned(every, _POINTS), scene.limits.usable, scene.index, scene.limits, folds)
+        return GrowthChart(
+            growth_chart.downsample(every, _POINTS), scene.limits.usable, scene.index, scene.limits, folds
+        )
 
     def threads(self, study: Study) -> list[ThreadRow]:
         """The threads with their contexts, peaks and costs."""

@@ -8,7 +8,7 @@ from ctxtui.tui.inspector.panels import Panels
 from ctxtui.views.glossary import arithmetic
 from ctxtui.views.text.span import plain
 from ctxtui.views.text.sums import ROW
-from ctxtui.views.transcript.block_details import details, words
+from ctxtui.views.transcript.block_details import describe_cost, details
 
 _LINE = 1_000
 """Cells of a line that is not broken."""
@@ -17,19 +17,19 @@ _LINE = 1_000
 def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
     """What is told of the figures in line `line` of a pane; `count` calls are in the line of context shown."""
     scene = panels.scene
-    found = dict(arithmetic.of_calls(scene.number, count)) if scene is not None else {}
+    found = dict(arithmetic.explain_call_numbers(scene.number, count)) if scene is not None else {}
     if panels.context.what is not None:
-        found |= arithmetic.of_context(panels.context.what)
+        found |= arithmetic.explain_context(panels.context.what)
     if panels.call.what is not None:
-        found |= arithmetic.of_call(panels.call.what)
+        found |= arithmetic.explain_this_call(panels.call.what)
     if panels.why.what is not None:
-        found |= arithmetic.of_cut(panels.why.what)
+        found |= arithmetic.explain_safe_cut(panels.why.what)
     if pane == "next-call" and panels.next.what is not None:
-        found |= arithmetic.of_next(panels.next.what, panels.header.what)
+        found |= arithmetic.explain_next_call(panels.next.what, panels.header.what)
     if panels.staging is not None and panels.staged.what is not None:
-        found |= arithmetic.of_staged(panels.staged.what)
+        found |= arithmetic.explain_staged(panels.staged.what)
     if panels.header.what is not None and pane == "header":
-        found |= arithmetic.of_header(panels.header.what)
+        found |= arithmetic.explain_header(panels.header.what)
     node = _node(panels, pane, line)
     return found | {ROW: _block(panels, node)} if node else found
 
@@ -58,4 +58,4 @@ def _block(panels: Panels, node: int) -> str:
     part = total and tree[node].depth <= tree[scene.call.raw_head].depth
     share = f" = {100 * own / total:.1f} % of {total:,}" if part else ""
     told = [plain(spans) for spans in details(scene, node, rows.stays, rows.repeats.get(node), _LINE)]
-    return ". ".join([f"{own:,} tokens{share}", *told, *filter(None, [words(scene, rows.ledger, node)])]) + "."
+    return ". ".join([f"{own:,} tokens{share}", *told, *filter(None, [describe_cost(scene, rows.ledger, node)])]) + "."

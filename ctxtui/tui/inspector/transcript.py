@@ -16,7 +16,7 @@ from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript import transcript_notes
 from ctxtui.views.transcript.context_rows import ContextRows
-from ctxtui.views.transcript.cursor_place import CursorPlace, place_on
+from ctxtui.views.transcript.cursor_place import CursorPlace, position_of_row
 from ctxtui.views.transcript.row_index import RuleRow
 
 READ = 160
@@ -58,7 +58,7 @@ class Transcript(Pane):
     @property
     def place(self) -> CursorPlace:
         """What is under the cursor."""
-        return place_on(self.data, self.cursor, self._on_rule)
+        return position_of_row(self.data, self.cursor, self._on_rule)
 
     @property
     def node(self) -> int | None:
@@ -221,7 +221,7 @@ class Transcript(Pane):
 
     def after(self) -> Spans:
         """What follows the title."""
-        how = transcript_notes.shown_as(self.data, self.body_width) if self.data is not None else ()
+        how = transcript_notes.mode_note(self.data, self.body_width) if self.data is not None else ()
         return [*self.marked, *self.note, *how]
 
     def notes(self) -> Spans:

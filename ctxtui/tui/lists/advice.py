@@ -169,7 +169,11 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def draw_rows(self, cursor: int | None = None) -> None:
         """As others; a list that is still searched for is not empty."""
-        none = findings_view.none(self.found) if self.found is not None else "Nothing found that would save anything."
+        none = (
+            findings_view.none_found(self.found)
+            if self.found is not None
+            else "Nothing found that would save anything."
+        )
         self.pane.none = none if self.is_complete else "· looking for what would help"
         super().draw_rows(cursor)
 
@@ -185,7 +189,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Of the one under the cursor."""
-        return {ROW: views.sum_of(self.pane.row)} if self.pane.row is not None else {}
+        return {ROW: views.explain(self.pane.row)} if self.pane.row is not None else {}
 
     def show(self, what: Sequence[Suggestion]) -> None:
         """The rows, and what is said of the one under the cursor."""
@@ -297,7 +301,7 @@ class ChangesScreen(ListScreen[ChangedBlock, bool]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """What it frees, as the list of advice has it."""
-        return {ROW: views.sum_of(self.what)}
+        return {ROW: views.explain(self.what)}
 
     def take(self) -> None:
         """Stage it, whatever row the cursor is on."""

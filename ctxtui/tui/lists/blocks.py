@@ -217,7 +217,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
     """The heaviest blocks by tokens, by carry or by cost; closes with the node of one."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, OrderRows, *MORE_ON_ROWS)
-    heading, none, order, most = "heaviest", "No block in this context.", "carry", heaviest_blocks.KEEP
+    heading, none, order, most = "heaviest", "No block in this context.", "carry", heaviest_blocks.MAX_BLOCKS
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
@@ -231,7 +231,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
             return ()
         known = study.thread(scene.thread)
         found = standing(known.repeated, scene.session.tree, scene.head)
-        return heaviest_blocks.weighed(scene, known.stays, known.ledger if known.has_costs else None, found)
+        return heaviest_blocks.weigh_blocks(scene, known.stays, known.ledger if known.has_costs else None, found)
 
     def settled(self, rows: Sequence[HeavyBlock]) -> bool:
         """What blocks cost comes as calls are entered into the ledger."""
@@ -251,7 +251,7 @@ class HeaviestScreen(BlockList[HeavyBlock]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """What all of them carried."""
-        return {ROW: heaviest_blocks.sum_of_total(self.rows)}
+        return {ROW: heaviest_blocks.explain_total(self.rows)}
 
     def noted(self, rows: Sequence[HeavyBlock]) -> Spans:
         """What all of them carried."""
@@ -274,11 +274,11 @@ class StaleScreen(HeaviestScreen):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """What could go, as a sum."""
-        return {ROW: heaviest_blocks.sum_of_tokens(self.rows)}
+        return {ROW: heaviest_blocks.explain_stale_tokens(self.rows)}
 
     def noted(self, rows: Sequence[HeavyBlock]) -> Spans:
         """What could go."""
-        return heaviest_blocks.could_go(rows)
+        return heaviest_blocks.stale_tokens(rows)
 
 
 class ShowOther(Command):
@@ -306,8 +306,11 @@ class RepeatsScreen(BlockList[Repeated]):
             return ()
         tree, running = scene.session.tree, scene.running
         found = repeats_of(scene.session, scene.book.names, scene.head)
-        return duplicates.ordered(
-            [duplicates.repeated(tree, scene.turns, r, running.own(r.node), running.category(r.node)) for r in found]
+        return duplicates.sort_by_size(
+            [
+                duplicates.duplicate_row(tree, scene.turns, r, running.own(r.node), running.category(r.node))
+                for r in found
+            ]
         )
 
     def figures(self, rows: Sequence[Repeated]) -> Table[Repeated]:
@@ -320,7 +323,7 @@ class RepeatsScreen(BlockList[Repeated]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """What could go, as a sum."""
-        return {ROW: duplicates.sum_of_total(self.rows)}
+        return {ROW: duplicates.explain_total(self.rows)}
 
     def node(self, row: Repeated) -> int:
         """Its node."""
@@ -348,7 +351,7 @@ class ToolsScreen(HostedList[ListRow, None]):
 
     def load(self) -> Sequence[ListRow]:
         """The calls of a long thread take their time."""
-        return toolset.rows(toolset.in_thread(self.scene).servers) if self.scene is not None else ()
+        return toolset.rows(toolset.thread_toolset(self.scene).servers) if self.scene is not None else ()
 
     def table(self, rows: Sequence[ListRow]) -> Table[ListRow]:
         """Each server, then its tools."""

@@ -36,7 +36,7 @@ class BreaksScreen(ListScreen[Quote | Lost, str]):
 
     def table(self, rows: Sequence[Quote | Lost]) -> Table[Quote | Lost]:
         """The literal, and who needs it."""
-        return faults.BROKEN
+        return faults.BROKEN_TABLE
 
     def choose(self, row: Quote | Lost) -> str:
         """The literal."""

@@ -199,11 +199,11 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
 
     def noted(self, rows: Sequence[Fact]) -> Spans:
         """How many were lost."""
-        return views.noted(self.every[self.index], self.listed) if self.every else ()
+        return views.listed_counts(self.every[self.index], self.listed) if self.every else ()
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Of the bars."""
-        return views.sums_of_bars(self.every[self.index]) if self.every else {}
+        return views.explain_bars(self.every[self.index]) if self.every else {}
 
     def step(self, step: int) -> None:
         """To the next compaction, or the one before."""
@@ -214,7 +214,7 @@ class CompactionsScreen(HostedList[Fact, CompactionWish]):
 
     def next_shown(self) -> None:
         """List what was kept, too, or alone."""
-        self.listed = views.SHOWN[(views.SHOWN.index(self.listed) + 1) % len(views.SHOWN)]
+        self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
         self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
         self._again()
 

@@ -10,7 +10,7 @@ from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import PageScreen
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
-from ctxtui.views.lists.diff import DiffList, sum_of, sum_of_total
+from ctxtui.views.lists.diff import DiffList, explain_change, explain_summary
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 
@@ -182,7 +182,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
         if data is None or spot.pane != "diff":
             return {}
         change = data.change(row) if row is not None else None
-        return {ROW: sum_of(data.found, change) if change is not None else sum_of_total(data.found)}
+        return {ROW: explain_change(data.found, change) if change is not None else explain_summary(data.found)}
 
     def take(self) -> None:
         """Close, and show the block under the cursor in its context."""

@@ -93,18 +93,18 @@ class WordsBoard(Board):
             return [[Span(f" ▲ {safe_text.one_line(self.trouble, 400)}", "warn")]]
         if self.report is None:
             return [[Span(" · reading every call, and what lies ahead", "dim")]]
-        return views.wrapped(self.report, width, height)
+        return views.wrap(self.report, width, height)
 
     def notes(self) -> Spans:
         """How many sentences have no room."""
         if self.report is None or self.trouble:
             return ()
-        more = views.left_out(self.report, self.body_width, self.body_height)
+        more = views.count_left_out(self.report, self.body_width, self.body_height)
         return [Span(f"{more:,} more: w", "dim")] if more else ()
 
     def wanted(self, width: int) -> int:
         """Lines that all sentences need, with the rule above them."""
-        return 1 + len(views.wrapped(self.report, width)) if self.report is not None else 0
+        return 1 + len(views.wrap(self.report, width)) if self.report is not None else 0
 
 
 class GrowthTold(Message):
@@ -224,15 +224,15 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """What a phase typically adds, and what all sent."""
-        return {ROW: phases.sum_of_summary([row.phase for row in self.rows])}
+        return {ROW: phases.explain_summary([row.phase for row in self.rows])}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """What a line of the chart's scale stands for, and where the sentences have their figures from."""
         if spot.pane == self._chart.id:
             chart = self._figures.chart if self._figures is not None else None
-            return {ROW: stacked_chart.sum_of_scale(chart)} if chart is not None else {}
+            return {ROW: stacked_chart.explain_scale(chart)} if chart is not None else {}
         report = self._words.report
-        return {ROW: views.sum_of_growth(report.growth)} if report is not None else {}
+        return {ROW: views.explain_growth(report.growth)} if report is not None else {}
 
     def fail(self, trouble: str) -> None:
         """The rule is no expression."""

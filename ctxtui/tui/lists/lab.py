@@ -269,7 +269,11 @@ class LabScreen(ListScreen[LabLine, LabWish]):
         """How true it is."""
         if self.what is None:
             return ()
-        return [Span(views.STAR, "warn"), Span(" on the front of cost and risk · ", "dim"), *views.told(self.what)]
+        return [
+            Span(views.STAR, "warn"),
+            Span(" on the front of cost and risk · ", "dim"),
+            *views.describe_deviation(self.what),
+        ]
 
     def show(self, what: Sequence[LabLine]) -> None:
         """The rows, and their curves."""

@@ -128,19 +128,19 @@ class MissesScreen(HostedList[Missed, CallAt]):
         """The sum, and how the forecasts did."""
         if self.what is None:
             return ()
-        head = misses.head(self.what)
-        return [*head, Span("   "), *misses.foreseen(self.what)] if self.size.width >= misses.NARROW else head[1:4]
+        head = misses.heading(self.what)
+        return [*head, Span("   "), *misses.forecast_note(self.what)] if self.size.width >= misses.NARROW else head[1:4]
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """What was lost in all."""
-        return misses.sums_of_total(self.what) if self.what is not None else {}
+        return misses.explain_total(self.what) if self.what is not None else {}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Of the miss in detail."""
         row = self.pane.row
         if row is None:
             return {}
-        tokens, money = misses.sum_of_tokens(row), misses.sum_of_money(row)
+        tokens, money = misses.explain_tokens(row), misses.explain_money(row)
         return {"written again": tokens, "read": tokens, "tokens": tokens, "lost": money, "cost": money, ROW: tokens}
 
     def on_resize(self) -> None:
@@ -150,7 +150,7 @@ class MissesScreen(HostedList[Missed, CallAt]):
     def show(self, what: Sequence[Missed]) -> None:
         """The list takes what it needs, the detail the rest."""
         if self.what is not None:
-            self.pane.none = f" {misses.none_of(self.what)}"
+            self.pane.none = f" {misses.none_found(self.what)}"
         super().show(what)
         rows = min(len(what), max(3, self.size.height * 45 // 100 - 2))
         self.pane.styles.height = max(3, self.pane.body_top + rows)
@@ -227,11 +227,11 @@ class TotalScreen(StatementList[BillLine]):
 
     def table(self, rows: Sequence[BillLine]) -> Table[BillLine]:
         """The lines as they are."""
-        return bill.LINES
+        return bill.LINE_TABLE
 
     def told(self, rows: Sequence[BillLine]) -> Spans:
         """What it comes to, of how many calls."""
-        return bill.head(self.what)[1:] if self.what is not None else ()
+        return bill.heading(self.what)[1:] if self.what is not None else ()
 
     def on_resize(self) -> None:
         """Another width gives other lines."""
@@ -240,7 +240,7 @@ class TotalScreen(StatementList[BillLine]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """The sum behind the total."""
-        return {ROW: bill.sum_of_overview(self.what)} if self.what is not None else {}
+        return {ROW: bill.explain_total(self.what)} if self.what is not None else {}
 
     def show_advice(self) -> None:
         """To the list of advice."""
@@ -271,7 +271,7 @@ class ToolCostScreen(StatementList[SpendingRow]):
     def sums_of_rule(self) -> Mapping[str, str]:
         """The same as a sum."""
         usd = self.what.bill.usd if self.what is not None else None
-        return {ROW: sums.added_money(usd, [row.usd for row in self.rows], "rows")}
+        return {ROW: sums.money_addition(usd, [row.usd for row in self.rows], "rows")}
 
 
 class CategoryCostScreen(ToolCostScreen):

@@ -88,7 +88,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def load(self) -> Sequence[Proposed]:
         """What is known of them."""
-        return policies.ordered(self._rows)
+        return policies.sort_policies(self._rows)
 
     def _work(self) -> None:
         worker = get_current_worker()
@@ -107,7 +107,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """How many can do something."""
-        return {ROW: policies.sum_of_notes(self.rows)}
+        return {ROW: policies.explain_notes(self.rows)}
 
     def on_policy_worked(self, message: PolicyWorked) -> None:
         """One more is known."""
@@ -136,7 +136,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         row = self.pane.row
         if row is not None and row.settings:
             lead = [Span(f" {row.name} › ", "accent bold")]
-            self.prompt.ask(Question(lead, partial(self._set, row.name), text=policies.spelled(row)))
+            self.prompt.ask(Question(lead, partial(self._set, row.name), text=policies.format_settings(row)))
 
     def _set(self, name: str, text: str) -> None:
         """Work it out anew."""

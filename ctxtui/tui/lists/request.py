@@ -81,7 +81,7 @@ class RequestPane(Pane):
         lines = self.lines or ()
         if self._made != (id(self.lines), self.body_width):
             self._made = id(self.lines), self.body_width
-            self._rows = [row for line in lines for row in request_text.wrapped(line, max(8, self.body_width - 1))]
+            self._rows = [row for line in lines for row in request_text.wrap(line, max(8, self.body_width - 1))]
         super().measure()
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
@@ -109,7 +109,7 @@ class RequestScreen(PageScreen[Texts, None]):
         """The lines of both."""
         body, sent, lacking = self._make()
         whole = request_text.lines(body)
-        return Texts(body, lacking, whole, request_text.difference(request_text.lines(sent), whole) if sent else ())
+        return Texts(body, lacking, whole, request_text.diff_lines(request_text.lines(sent), whole) if sent else ())
 
     def show(self, what: Texts) -> None:
         """They are there."""

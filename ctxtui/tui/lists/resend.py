@@ -25,8 +25,12 @@ class AnswersPane(Pane):
     def measure(self) -> None:
         """Another width gives other lines."""
         name = safe_text.one_line(self._model, 60)
-        told = [Span(" "), resend.same(self._trial), Span(f" · call {self._trial.number:,}, {name}", "dim")]
-        self.lines = [told, [], *resend.beside(self._trial, self.body_width)]
+        told = [
+            Span(" "),
+            resend.describe_agreement(self._trial),
+            Span(f" · call {self._trial.number:,}, {name}", "dim"),
+        ]
+        self.lines = [told, [], *resend.side_by_side(self._trial, self.body_width)]
         super().measure()
 
     @property
@@ -40,7 +44,7 @@ class AnswersPane(Pane):
 
     def notes(self) -> Spans:
         """What it was charged for."""
-        return [Span(resend.charged(self._trial), "dim")]
+        return [Span(resend.describe_charge(self._trial), "dim")]
 
 
 class ResendScreen(PageScreen[Trial, None]):

@@ -34,7 +34,7 @@ class SkippedScreen(HostedList[Skipped, None]):
 
     def table(self, rows: Sequence[Skipped]) -> Table[Skipped]:
         """Line and reason."""
-        return faults.SKIPPED
+        return faults.SKIPPED_TABLE
 
     def noted(self, rows: Sequence[Skipped]) -> Spans:
         """How to leave."""

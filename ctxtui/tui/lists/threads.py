@@ -55,7 +55,7 @@ class ThreadsScreen(HostedList[Kin, str]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """What all of them cost."""
-        return {ROW: threads.sums_of_total(self.rows)}
+        return {ROW: threads.explain_total(self.rows)}
 
     def choose(self, row: Kin) -> str:
         """This thread."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.views.home import collection, columns, preview, session_list, totals
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.preview import KEYS, LINES, SHORT, welcome
+from ctxtui.views.home.preview import WELCOME_KEYS, WELCOME_LINES, WELCOME_SHORT, welcome
 from ctxtui.views.home.session_list import Group, ListOrder, arrange
 from ctxtui.views.home.totals import Totals
 from ctxtui.views.model.call_owners import CallOwners
@@ -162,7 +162,7 @@ def test_unknown_is_a_word_and_one_call_has_no_share() -> None:
     [(-5, "now"), (0, "now"), (59, "now"), (60, "1 m"), (3599, "59 m"), (3600, "1 h"), (86400, "1 d"), (1e8, "3 y")],
 )
 def test_ages_take_four_cells(seconds: float, text: str) -> None:
-    assert columns.age(seconds) == text
+    assert columns.format_age(seconds) == text
     assert len(text) <= 4
 
 
@@ -335,9 +335,9 @@ def test_recorded_text_cannot_draw_outside_its_cells() -> None:
 
 def test_long_paths_lose_their_middle() -> None:
     path = "~/.claude/projects/-home-u-src-handy-cli/400429ba-1111-2222.jsonl"
-    short = preview.shortened(path, 40)
+    short = preview.shorten_path(path, 40)
     assert len(short) <= 40 and short.startswith("~/.claude") and short.endswith("400429ba-1111-2222.jsonl")
-    assert preview.shortened("/a/b", 40) == "/a/b"
+    assert preview.shorten_path("/a/b", 40) == "/a/b"
 
 
 # The collection
@@ -351,8 +351,8 @@ def test_figures_stay_when_a_file_grows_until_new_ones_come() -> None:
     now = c.sessions["a"]
     assert (now.calls, now.size, now.live, now.known) == (5, 20, True, True)
     assert c.wanting(1.0) == []
-    assert c.wanting(collection.AGAIN) == ["a"]
-    c.put(one("a", size=20, mtime=NOW, calls=6), at=collection.AGAIN)
+    assert c.wanting(collection.RELOAD_INTERVAL) == ["a"]
+    c.put(one("a", size=20, mtime=NOW, calls=6), at=collection.RELOAD_INTERVAL)
     assert c.sessions["a"].calls == 6
     assert c.wanting(1e9) == []
 
@@ -405,18 +405,18 @@ def test_archived_sessions_are_listed_on_request() -> None:
 
 
 def test_status_shows_progress_only_while_reading() -> None:
-    assert plain(preview.status(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
-    assert plain(preview.status(61, 61, True, ListOrder(1, False))) == "S sort: cost ↑ "
-    assert plain(preview.status(41, 61, False, ListOrder())) == "S sort: age ↓ "
+    assert plain(preview.status_line(41, 61, True, ListOrder())).startswith("reading 41 of 61 ━")
+    assert plain(preview.status_line(61, 61, True, ListOrder(1, False))) == "S sort: cost ↑ "
+    assert plain(preview.status_line(41, 61, False, ListOrder())) == "S sort: age ↓ "
 
 
 def test_an_empty_list_names_a_way_on() -> None:
-    assert "esc" in plain(preview.empty(True, "xyz"))
-    assert "ctxtui PATH" in plain(preview.empty(False, ""))
+    assert "esc" in plain(preview.empty_list_text(True, "xyz"))
+    assert "ctxtui PATH" in plain(preview.empty_list_text(False, ""))
 
 
 def test_the_welcome_has_three_lines_and_five_keys() -> None:
-    assert len(LINES) == len(SHORT) == 3 and len(KEYS) == 5
+    assert len(WELCOME_LINES) == len(WELCOME_SHORT) == 3 and len(WELCOME_KEYS) == 5
     for size in (80, 120):
         lines = welcome(size)
         assert all(width(line) <= size for line in lines)
@@ -427,7 +427,7 @@ def test_the_welcome_has_three_lines_and_five_keys() -> None:
     ("size", "height"), [((80, 24), 7), ((120, 40), 11), ((200, 60), 16), ((59, 40), 0), ((80, 15), 0)]
 )
 def test_the_preview_folds_away_on_small_screens(size: tuple[int, int], height: int) -> None:
-    assert preview.size(*size).height == height
+    assert preview.preview_size(*size).height == height
 
 
 def test_a_part_of_the_cost_does_not_look_like_the_whole() -> None:

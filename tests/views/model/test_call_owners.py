@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.model.call_owners import CallOwners, CallSums, once
+from ctxtui.views.model.call_owners import CallOwners, CallSums, sessions_with_owned_calls
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 NAMES = "abcd"
@@ -59,11 +59,15 @@ def test_the_fullest_report_counts_whatever_came_and_went(
 
 @given(st.lists(CALLS, max_size=4))
 def test_once_gives_each_call_to_one_session(sessions: list[dict[str, str]]) -> None:
-    found = [call for _, own in once(SessionSummary(key="k", spent=spent(one)) for one in sessions) for call in own]
+    found = [
+        call
+        for _, own in sessions_with_owned_calls(SessionSummary(key="k", spent=spent(one)) for one in sessions)
+        for call in own
+    ]
     assert (len(found), sum(call.tokens for call in found)) == expected(sessions)[:2]
     assert not any(call.copied for call in found)
 
 
 def test_of_two_equal_copies_the_first_one_counts() -> None:
     first, second = (SessionSummary(key=key, spent=spent({"a": "whole"})) for key in "xy")
-    assert [(one.key, len(own)) for one, own in once([first, second])] == [("x", 1), ("y", 0)]
+    assert [(one.key, len(own)) for one, own in sessions_with_owned_calls([first, second])] == [("x", 1), ("y", 0)]

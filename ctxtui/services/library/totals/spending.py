@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merged
 from ctxtui.analysis.money.totals import NOTHING, SessionTotals, added
 from ctxtui.analysis.money.usage_stats import UsageSums
-from ctxtui.views.model.call_owners import once
+from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
@@ -35,7 +35,7 @@ def _day_of(quarter: int) -> str:
 def rows_of(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
     """Rows by one of `WAYS` ("": one row) over sessions whose figures are known, dearest first."""
     rows: list[SpendingRow] = []
-    for one, own in once(sessions):
+    for one, own in sessions_with_owned_calls(sessions):
         if by in (CATEGORY, TOOL):
             rows += _shared_out(one, own, one.by_category if by == CATEGORY else one.by_tool)
         else:
@@ -77,7 +77,7 @@ def with_sums(one: SessionSummary) -> SessionSummary:
 def totals_by(sessions: Iterable[SessionSummary]) -> SessionTotals:
     """What all sessions come to, every call counted once."""
     found = SessionTotals()
-    for _, own in once(sessions):
+    for _, own in sessions_with_owned_calls(sessions):
         found = found.plus(added((call.side, _row(call, "")) for call in own))
     return found
 

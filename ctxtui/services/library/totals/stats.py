@@ -31,7 +31,7 @@ from ctxtui.services.library.totals.spending import (
     used_by,
 )
 from ctxtui.services.library.totals.stat_changes import VERSION, Change, OwnCalls, changes_in, compared
-from ctxtui.views.model.call_owners import once
+from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import CallSpent, SessionSummary
 
 SOURCE, SKILL, WEEK, FIVE_HOURS = "source", "skill", "week", "5-hours"
@@ -59,7 +59,7 @@ def stats_of(
     which changes there are to compare by. `told` are reports on quotas that are in no recording, each with the client
     that made it."""
     known = list(sessions)
-    every = list(once(known))
+    every = list(sessions_with_owned_calls(known))
     own = [(one, [call for call in calls if (call.started or one.mtime) >= since]) for one, calls in every]
     own = [(one, calls) for one, calls in own if calls]
     used = [Used(call.started, call.tokens, call.cost, call.partial) for _, calls in own for call in calls]

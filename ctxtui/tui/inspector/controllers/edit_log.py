@@ -111,7 +111,7 @@ class EditLogController(EditController):
         elif overlay.is_earlier(last) and last[0].id not in self._asked:
             self._asked.add(last[0].id)
             by_id = {edit.id: edit for edit in overlay.log}
-            what = edit_answers.action(last, by_id, self.edits.answers.blocks())
+            what = edit_answers.describe_action(last, by_id, self.edits.answers.blocks())
             day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
             told = [Span("? ", "warn bold"), Span(f"an earlier run did this: {what}{day}; ")]
             self.say([*told, *_key("u", "again undoes it")])
@@ -136,7 +136,7 @@ class EditLogController(EditController):
         by_id = {edit.id: edit for edit in overlay.log}
         then = overlay.last_done if key == "u" else overlay.last_undone
         freed, blocks = self.edits.freed_since(before), self.edits.answers.blocks()
-        self.say(edit_answers.undone(entries, by_id, blocks, freed, then, key))
+        self.say(edit_answers.undo_answer(entries, by_id, blocks, freed, then, key))
 
     def when(self) -> None:
         """Choose another moment."""

@@ -25,7 +25,7 @@ from ctxtui.views.lists.forks import ForkRow
 from ctxtui.views.text import safe_text
 from ctxtui.views.text.signs import failed
 from ctxtui.views.text.span import Span
-from ctxtui.views.transcript.edit_log import copied
+from ctxtui.views.transcript.edit_log import copied_answer
 
 if TYPE_CHECKING:
     from ctxtui.services.editing.edited_context import Ready
@@ -221,7 +221,7 @@ class ForkController(EditController):
         what = f"{went.command} request" if went.command == "curl" else went.command or went.place
         file = went.place if went.folder else ""
         room = self.prompt.edit.size.width - 4
-        self.say(copied(safe_text.one_line(what, 200), went.folder, file, went.without, room))
+        self.say(copied_answer(safe_text.one_line(what, 200), went.folder, file, went.without, room))
 
     def talk_here(self) -> None:
         """A chat from the call shown; from the end of the record where that is in view, or a branch of it where another

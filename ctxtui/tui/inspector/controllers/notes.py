@@ -256,7 +256,7 @@ class NotesController(Controller):
         from ctxtui.services.study.phase_rules import begun
         from ctxtui.tui.lists.growth import GrowthFigures
         from ctxtui.views.inspector.stacked_chart import StackedChart
-        from ctxtui.views.lists.phases import grown
+        from ctxtui.views.lists.phases import combine
 
         study, known = (
             self.state.study,
@@ -278,7 +278,7 @@ class NotesController(Controller):
         window = scene.limits if scene is not None else ContextWindow()
         cuts = [one.number - 1 for one in every if one.broken]
         chart = StackedChart([one.parts for one in every], window, self.state.index, cuts)
-        return GrowthFigures(chart, grown(rows, [grew_in(every, row) for row in rows]))
+        return GrowthFigures(chart, combine(rows, [grew_in(every, row) for row in rows]))
 
 
 class _Notes(Command):

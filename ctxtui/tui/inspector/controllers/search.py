@@ -47,7 +47,7 @@ class SearchController(Controller):
         self.aim: Aim | None = None
         """Where to stand, and what to search for, once all is read."""
         self.regex = False
-        self.sought: search_view.Sought | None = None
+        self.sought: search_view.TranscriptSearch | None = None
         self._question: Question | None = None
         self._wanted: pattern.Pattern | None = None
         self._finder: session_search.Finder | None = None
@@ -100,7 +100,7 @@ class SearchController(Controller):
             self.say([Span("there is nothing to search yet", "dim")])
             return
         if self.sought is None:
-            self.sought = search_view.Sought(rows)
+            self.sought = search_view.TranscriptSearch(rows)
             self._origin = transcript.cursor, transcript.viewport.top
             self._hits = self._at = None
         self._question = Question(
@@ -253,7 +253,7 @@ class SearchController(Controller):
         found = self._found
         words: list[Span] = []
         if found is not None and found.trouble is None:
-            count = hits.told(self._at, len(self._hits or ()), self._elsewhere, found.done, found.capped)
+            count = hits.describe_progress(self._at, len(self._hits or ()), self._elsewhere, found.done, found.capped)
             words = [Span(count + " ", "ink" if self._hits else "warn")]
         if self.seeking:
             self._right(words)

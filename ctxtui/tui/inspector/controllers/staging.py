@@ -90,8 +90,8 @@ class StagingController(EditController):
         scene = self.panels.scene
         assert scene is not None
         known = why != manual_edits.OUT and all(scene.running.counted(node) for node in nodes)
-        own = sum(transcript_notes.size(scene, node) for node in nodes) if known else None
-        words = edit_answers.refused(why, own, len(nodes))
+        own = sum(transcript_notes.read_tokens(scene, node) for node in nodes) if known else None
+        words = edit_answers.refused_answer(why, own, len(nodes))
         if kind == "summarize":
             words += [Span("  ^s", "accent bold"), Span(" has a model write it")]
         self.say(words)

@@ -91,7 +91,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
         """The figures that either side has."""
         self._last = self._source.attempt(StatsMaker.stats, "", self._age, self._change) or self._last
         found = self._last.found.comparison if self._last is not None else None
-        return view.shown_metrics(found.metrics) if found is not None else ()
+        return view.available_metrics(found.metrics) if found is not None else ()
 
     def settled(self, rows: Sequence[Metric]) -> bool:
         """Once every session is read."""
@@ -112,7 +112,7 @@ class ComparisonScreen(ListScreen[Metric, None]):
         if found is None:
             return ()
         wide = self.size.width >= _WIDE
-        return [Span(view.sides_of(found) if wide else view.sides_noted(found), "dim")]
+        return [Span(view.describe_sides(found) if wide else view.session_counts(found), "dim")]
 
 
 class StatsScreen(ListScreen[StatRow, WorstMiss]):
@@ -172,7 +172,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def table(self, rows: Sequence[StatRow]) -> Table[StatRow]:
         """Of tools, of misses, or of what else rows are made by."""
-        return view.table_of(rows, self.by.replace("-", " "), time.time())
+        return view.table_for_rows(rows, self.by.replace("-", " "), time.time())
 
     def told(self, rows: Sequence[StatRow]) -> Spans:
         """The whole, the window of five hours that is open, the week."""
@@ -180,7 +180,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             return ()
         of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
         room = self.size.width - width([*of_age, *self.noted(rows)]) - len(self.heading) - _AROUND
-        return [*of_age, *view.told(self._last.found, time.time(), room)]
+        return [*of_age, *view.summary_line(self._last.found, time.time(), room)]
 
     def on_resize(self) -> None:
         """The rule says as much as there is room for."""
@@ -240,7 +240,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """The sums behind the figures of the whole."""
-        return view.sums_of_told(self._last.found) if self._last is not None else {}
+        return view.explain_summary(self._last.found) if self._last is not None else {}
 
     def on_unmount(self) -> None:
         """What makes it ends with the screen."""

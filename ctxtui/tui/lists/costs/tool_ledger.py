@@ -44,7 +44,7 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def _listed(self) -> list[LedgerRow]:
         servers = self._last.found.servers if self._last is not None else []
-        return view.rows(servers if self._every else view.of_mcp(servers))
+        return view.rows(servers if self._every else view.mcp_servers(servers))
 
     def settled(self, rows: Sequence[LedgerRow]) -> bool:
         """Once every session is read."""
@@ -60,7 +60,9 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
 
     def told(self, rows: Sequence[LedgerRow]) -> Spans:
         """Of how many sessions."""
-        return view.told(self._last.found.sessions, self._last.found.unrecorded) if self._last is not None else ()
+        return (
+            view.coverage_note(self._last.found.sessions, self._last.found.unrecorded) if self._last is not None else ()
+        )
 
     def noted(self, rows: Sequence[LedgerRow]) -> Spans:
         """How many are not read yet."""
