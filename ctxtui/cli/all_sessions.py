@@ -64,13 +64,13 @@ class AllSessions:
 
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
         self._settings, self._cluster = settings, cluster
-        self._shelf = SessionLibrary(settings, Path.cwd())
-        listed = self._shelf.inside(folder) if folder is not None else self._shelf.listed()
-        if self._shelf.trouble:
-            note(f"the database was skipped: {self._shelf.trouble}")
+        self._library = SessionLibrary(settings, Path.cwd())
+        listed = self._library.inside(folder) if folder is not None else self._library.listed()
+        if self._library.trouble:
+            note(f"the database was skipped: {self._library.trouble}")
         own_sessions = [summary for summary in listed if is_own_session(summary) or folder is not None]
-        self._known = self._shelf.remembered(own_sessions)
-        self._every = [
+        self._known = self._library.remembered(own_sessions)
+        self._summaries = [
             summary for summary in own_sessions if summary.key in self._known or summary.mtime >= since - _DAY
         ]
 
@@ -80,41 +80,43 @@ class AllSessions:
         return sorted(self._known.values(), key=lambda one: one.mtime)
 
     @property
-    def left(self) -> int:
+    def count_unread(self) -> int:
         """Number of sessions that are not fully read yet."""
-        return sum(summary.key not in self._known or self._known[summary.key].usage_only for summary in self._every)
+        return sum(summary.key not in self._known or self._known[summary.key].usage_only for summary in self._summaries)
 
     def read_usage(self) -> None:
         """Read only the usage of all other sessions' calls."""
-        self._known |= self._shelf.remembered(self._unread(), usage=True)
+        self._known |= self._library.remembered(self._unread(), usage=True)
         unread = self._unread()
         if unread:
-            with Working(f"reading what calls used{self._anew(unread)}") as work:
-                stored = self._shelf.figures([summary for summary in unread if not summary.path], Event())
+            with Working(f"reading what calls used{self._reread_note(unread)}") as work:
+                stored = self._library.figures([summary for summary in unread if not summary.path], Event())
                 for summary in chain(stored, usage_pass(unread, self._settings)):
                     self._known[summary.key] = summary
-                    work.say(f"{len(self._known):,} of {len(self._every):,} sessions")
+                    work.say(f"{len(self._known):,} of {len(self._summaries):,} sessions")
 
     def read(self) -> Iterator[SessionSummary]:
         """Read all other sessions in full, and yield each."""
         unread = [
-            summary for summary in self._every if summary.key not in self._known or self._known[summary.key].usage_only
+            summary
+            for summary in self._summaries
+            if summary.key not in self._known or self._known[summary.key].usage_only
         ]
         if not unread:
             return
 
-        done = len(self._every) - len(unread)
-        files = self._shelf.figures(unread, Event(), self._cluster, workers=processors())
-        with Working(f"reading{self._anew(unread)}") as work:
+        done = len(self._summaries) - len(unread)
+        files = self._library.figures(unread, Event(), self._cluster, workers=processors())
+        with Working(f"reading{self._reread_note(unread)}") as work:
             for summary in files:
                 self._known[summary.key] = summary
                 done += 1
-                work.say(f"{done:,} of {len(self._every):,} sessions")
+                work.say(f"{done:,} of {len(self._summaries):,} sessions")
                 yield summary
 
-    def _anew(self, unread: list[SessionSummary]) -> str:
+    def _reread_note(self, unread: list[SessionSummary]) -> str:
         """Progress text that says why unchanged sessions are read again."""
         return f" {reason}" if (reason := why_anew(unread, self._settings)) else ""
 
     def _unread(self) -> list[SessionSummary]:
-        return [summary for summary in self._every if summary.key not in self._known]
+        return [summary for summary in self._summaries if summary.key not in self._known]

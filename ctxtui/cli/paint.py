@@ -42,14 +42,14 @@ class Painter:
             parts.pop()
         if parts:
             parts[-1] = Span(parts[-1].text.rstrip(), parts[-1].style)
-        write("".join(self._drawn(text, style) for text, style in parts))
+        write("".join(self._escape(text, style) for text, style in parts))
 
     def lines(self, line_list: Iterable[Iterable[Span]]) -> None:
         """Print several lines."""
         for spans in line_list:
             self.line(spans)
 
-    def _drawn(self, text: str, style: str) -> str:
+    def _escape(self, text: str, style: str) -> str:
         if self._ascii:
             text = translate(text, style)
         codes = _codes(style) if self._colour else ""
@@ -58,7 +58,7 @@ class Painter:
 
 def table_lines(table: Table[Row], rows: Iterable[Row], room: int, order: str = "") -> Iterator[list[Span]]:
     """The heads of a table, if it has any (`order` is the sorted column), and its rows."""
-    if table.headed:
+    if table.has_heads:
         yield table.heads(room, order)
     for row in rows:
         yield table.draw(row, room)

@@ -30,15 +30,15 @@ class Working:
     """
 
     def __init__(self, doing: str) -> None:
-        self._doing = doing
-        self._far = ""
+        self._task = doing
+        self._progress = ""
         self._since = 0.0
         self._outer: Working | None = None
         self._over = threading.Event()
 
     def say(self, how_far: str) -> None:
         """Set the progress text; without it the seconds are shown."""
-        self._far = how_far
+        self._progress = how_far
 
     def bytes(self, done: int) -> None:
         """Set the progress in bytes read."""
@@ -49,7 +49,7 @@ class Working:
         if sys.stderr.isatty():
             with _LOCK:
                 self._outer, _LINE.work = _LINE.work, self
-            threading.Thread(target=self._told, name="progress", daemon=True).start()
+            threading.Thread(target=self._draw_until_over, name="progress", daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,11 +59,11 @@ class Working:
                 _LINE.wipe()
                 _LINE.work = self._outer
 
-    def _told(self) -> None:
+    def _draw_until_over(self) -> None:
         while not self._over.wait(UPDATE_SECONDS):
             with _LOCK:
                 if _LINE.work is self and not self._over.is_set():
-                    _LINE.draw(self._doing, self._far or f"{time.monotonic() - self._since:,.0f} s")
+                    _LINE.draw(self._task, self._progress or f"{time.monotonic() - self._since:,.0f} s")
 
 
 class _Line:
@@ -89,11 +89,11 @@ class _Line:
                 sys.stderr.flush()
             self._drawn = False
 
-    def printed(self) -> None:
+    def note_output(self) -> None:
         self.wipe()
         self._printed = time.monotonic()
 
-    def back(self) -> None:
+    def allow(self) -> None:
         self._printed -= SILENT_SECONDS
 
 
@@ -105,13 +105,13 @@ _LINE: Final = _Line()
 def wipe() -> None:
     """Erase the progress line before other output."""
     with _LOCK:
-        _LINE.printed()
+        _LINE.note_output()
 
 
 def allow_progress() -> None:
     """Allow the progress line to be drawn again at once."""
     with _LOCK:
-        _LINE.back()
+        _LINE.allow()
 
 
 @contextmanager
@@ -151,23 +151,23 @@ class RedrawnOutput:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         # After an interrupt the last drawing is kept.
         if kind is None or not issubclass(kind, KeyboardInterrupt):
-            self._take_back()
+            self._erase()
             sys.stdout.flush()
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether the next drawing is due."""
         return time.monotonic() - self._at >= REDRAW_SECONDS
 
     def draw(self, show: Callable[[], None]) -> None:
         """Print the output of `show` in place of the previous drawing."""
         lines = _capture_lines(show)[: shutil.get_terminal_size().lines - 2]
-        self._take_back()
+        self._erase()
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
         self._lines, self._at = len(lines), time.monotonic()
         allow_progress()
 
-    def _take_back(self) -> None:
+    def _erase(self) -> None:
         wipe()
         if self._lines:
             sys.stdout.write(f"\x1b[{self._lines}F\x1b[J")

@@ -37,7 +37,7 @@ def test_each_drawing_takes_the_place_of_the_one_before(monkeypatch: pytest.Monk
     screen = terminal(monkeypatch)
     with RedrawnOutput() as drawn:
         drawn.draw(lambda: lines(2))
-        assert screen.getvalue() == "line 0\nline 1\n" and not drawn.due()
+        assert screen.getvalue() == "line 0\nline 1\n" and not drawn.is_due()
         drawn.draw(lambda: lines(30))
     assert screen.getvalue() == (
         "line 0\nline 1\n\x1b[2F\x1b[J" + "".join(f"line {n}\n" for n in range(8)) + "\x1b[8F\x1b[J"

@@ -261,8 +261,8 @@ def shelf_totals() -> tuple[int, float, int]:
     shelf = SessionLibrary(Settings(), Path.cwd())
     found = [one for one in shelf.listed() if one.group != "samples"]
     collection = Collection(str(Path.cwd()), "~")
-    collection.see(found)
+    collection.update(found)
     for one in shelf.figures(found, Event()):
-        collection.put(one)
+        collection.add_figures(one)
     sums = collection.totals()
     return sums.tokens, sums.cost, sums.unpriced

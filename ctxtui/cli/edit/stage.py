@@ -71,12 +71,12 @@ def stage(
     if not author.strip() or len(author) > 60:
         raise WrongUse("the author's name must have 1 to 60 characters", place="--author")
     settings = config_of(context).settings
-    session_staging = _SessionStaging.of(open_recording(name, settings), thread, settings)
+    session_staging = _SessionStaging.open(open_recording(name, settings), thread, settings)
     unchanged, staged_count = session_staging.stage(given_blocks, author) if given_blocks else ([], 0)
-    reverted_count = session_staging.take_back(author) if take_back else 0
+    reverted_count = session_staging.revert_staged(author) if take_back else 0
     if staged_count or reverted_count:
         session_staging.edits.save()
-    curation = session_staging.curated()
+    curation = session_staging.curate()
     listed = _list_blocks(curation) if blocks or as_json else []
     write_json(_staged_json(session_staging, curation, unchanged, listed if blocks else None)) if as_json else _print(
         session_staging, curation, listed
@@ -98,11 +98,11 @@ class _SessionStaging(Struct, frozen=True):
     settings: Settings
 
     @classmethod
-    def of(cls, loaded: Loaded, thread: str, settings: Settings) -> _SessionStaging:
+    def open(cls, loaded: Loaded, thread: str, settings: Settings) -> _SessionStaging:
         edits, chosen = SessionEdits(loaded, settings), choose(loaded.session, thread).thread
         return cls(loaded, chosen, edits, edits.of(chosen), settings)
 
-    def curated(self) -> Curation:
+    def curate(self) -> Curation:
         """The next request under all edits in force, with its price."""
         return curate_session(self.loaded, (self.thread, 0), [], list(self.overlay.in_force), self.settings, after=True)
 
@@ -111,20 +111,22 @@ class _SessionStaging(Struct, frozen=True):
 
         Raises `NotFound`, `Several`.
         """
-        curation = self.curated()
+        curation = self.curate()
         unchanged: list[tuple[str, str]] = []
         new_edits: dict[str, Edit] = {}
         for kind, names in given_blocks.items():
             for name in names:
                 proposal = proposed(curation.applied, kind, [position_of(curation.context, name)], self.overlay.keep)
-                new_edits |= dict.fromkeys([name], self._by(proposal.edits[0], author)) if proposal.edits else {}
+                new_edits |= (
+                    dict.fromkeys([name], self._with_author(proposal.edits[0], author)) if proposal.edits else {}
+                )
                 unchanged += [(name, proposal.why)] if not proposal.edits else []
         staged = {edit.id: edit for edit in self.overlay.stage_all(new_edits.values())}
         in_force = {(edit.kind, edit.targets) for edit in staged.values()}
         for name, edit in new_edits.items():
             if (edit.kind, edit.targets) not in in_force:
                 unchanged.append((name, "it is staged already, or was reverted by the user"))
-        failed = {one.edit.id: one.why for one in self.curated().applied.held}
+        failed = {one.edit.id: one.why for one in self.curate().applied.held}
         stopped = [edit for edit in staged.values() if edit.id in failed]
         if stopped:
             self.overlay.withdraw(list(staged.values()))
@@ -134,13 +136,13 @@ class _SessionStaging(Struct, frozen=True):
             unchanged += [(names_by_target[edit.targets], failed[edit.id]) for edit in stopped]
         return unchanged, len(staged) - len(stopped)
 
-    def take_back(self, author: str) -> int:
+    def revert_staged(self, author: str) -> int:
         """Revert the staged edits of `author`; return their number."""
         return len(
             self.overlay.revert((edit.id for edit in self.overlay.staged if edit.author == author), author=author)
         )
 
-    def _by(self, edit: Edit, author: str) -> Edit:
+    def _with_author(self, edit: Edit, author: str) -> Edit:
         """Copy of `edit` by another author, with an id made of effect and author, so that an edit reverted by the user
         stays reverted. An edit reverted by its author can be staged again."""
         if author == USER:

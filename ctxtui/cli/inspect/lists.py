@@ -68,21 +68,21 @@ class ListInputs(Struct, frozen=True, dict=True):
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
         use.show(call.sent_head)
         calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
-        return use.servers(self.own, used(tree, calls))
+        return use.servers(self.tokens_of, used(tree, calls))
 
     def category(self, node: int) -> int:
         """The category index in which a block is shown."""
         return self.book.category(self.chosen.call.model, node)
 
     @property
-    def weighed(self) -> list[Weight]:
+    def block_weights(self) -> list[Weight]:
         """The blocks of the context, those with the most carried tokens first."""
         book, call, tree = self.book, self.chosen.call, self.book.session.tree
         stays = Stays(tree)
         stays.advance(book.session.thread_calls(self.chosen.thread) or [call])
         strips = book.card(call.model).strips_thinking
         number = max(1, self.chosen.number)
-        weight_list = weights(tree, call.sent_head, self.own, stays, number, strips_thinking=strips)
+        weight_list = weights(tree, call.sent_head, self.tokens_of, stays, number, strips_thinking=strips)
         return sorted(weight_list, key=lambda one: -one.carry)
 
     @cached_property
@@ -94,7 +94,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         thread_ledgers = (one for one in threads if one.thread == self.chosen.thread)
         return next((one.ledger for one in thread_ledgers), None)
 
-    def paid(self, weight: Weight) -> float | None:
+    def cost_of(self, weight: Weight) -> float | None:
         """Cost of a block since it entered, up to the call, in USD; None if unknown."""
         return self._ledger.block(weight.node, weight.tokens, max(1, self.chosen.number)) if self._ledger else None
 
@@ -103,7 +103,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         """Duplicates in the context."""
         return repeats_of(self.book.session, self.book.names, self.chosen.call.sent_head)
 
-    def own(self, node: int) -> int:
+    def tokens_of(self, node: int) -> int:
         """Tokens of one block."""
         return self.book.own(self.chosen.call.model, node)
 
@@ -136,11 +136,11 @@ def heaviest(inputs: ListInputs) -> list[dict[str, Any]]:
         {
             **_block(inputs, weight.node),
             **members(weight, "tokens calls carry since_call=since?"),
-            "cost_usd": inputs.paid(weight),
+            "cost_usd": inputs.cost_of(weight),
             "cacheable": weight.stability or None,
             "held": [weight.held, weight.further],
         }
-        for weight in inputs.weighed
+        for weight in inputs.block_weights
     ]
 
 
@@ -157,7 +157,8 @@ def _block(inputs: ListInputs, node: int) -> dict[str, Any]:
 def heaviest_lines(inputs: ListInputs) -> Iterator[list[Span]]:
     """The heaviest blocks as text."""
     rows = [
-        weight_view.HeavyBlock(weight, inputs.category(weight.node), inputs.paid(weight)) for weight in inputs.weighed
+        weight_view.HeavyBlock(weight, inputs.category(weight.node), inputs.cost_of(weight))
+        for weight in inputs.block_weights
     ]
     yield from rule("heaviest by carry", "".join(span.text for span in weight_view.total(rows)))
     side = DiffSide(inputs.book, inputs.chosen)
@@ -170,11 +171,11 @@ def repeats(inputs: ListInputs) -> dict[str, Any]:
     """The member ``repeats``: blocks that could go, and why."""
     duplicates = inputs.repeats
     return {
-        "tokens": sum(inputs.own(duplicate.node) for duplicate in duplicates),
+        "tokens": sum(inputs.tokens_of(duplicate.node) for duplicate in duplicates),
         "blocks": [
             {
                 **_block(inputs, duplicate.node),
-                "tokens": inputs.own(duplicate.node),
+                "tokens": inputs.tokens_of(duplicate.node),
                 "why": duplicate.kind,
                 "share": round(duplicate.share, 3),
                 "other": _block(inputs, duplicate.other) if duplicate.other != ROOT else None,
@@ -192,7 +193,7 @@ def repeat_lines(inputs: ListInputs) -> Iterator[list[Span]]:
     rows = repeat_view.sort_by_size(
         [
             repeat_view.duplicate_row(
-                tree, turns, duplicate, inputs.own(duplicate.node), inputs.category(duplicate.node)
+                tree, turns, duplicate, inputs.tokens_of(duplicate.node), inputs.category(duplicate.node)
             )
             for duplicate in inputs.repeats
         ]

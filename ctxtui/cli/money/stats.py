@@ -114,7 +114,7 @@ def stats(
 
     if usage:
         sessions.read_usage()
-    elif as_json or cluster or by in CONTENT_GROUPINGS or not sessions.left or not can_redraw():
+    elif as_json or cluster or by in CONTENT_GROUPINGS or not sessions.count_unread or not can_redraw():
         for _ in sessions.read():
             pass
     else:
@@ -136,7 +136,7 @@ def _show_progressively(sessions: AllSessions, show: Callable[[Stats], None], co
     with RedrawnOutput() as screen:
         screen.draw(lambda: show(compute()))
         for _ in sessions.read():
-            if screen.due():
+            if screen.is_due():
                 screen.draw(lambda: show(compute()))
 
 

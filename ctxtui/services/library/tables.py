@@ -52,7 +52,7 @@ def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterat
     for one in sessions:
         owners.put(one.key, one.spent)
     for one in sessions:
-        own = set(map(id, owners.own(one.key, one.spent)))
+        own = set(map(id, owners.owned_calls(one.key, one.spent)))
         calls = [
             _call(one, number, call, id(call) in own)
             for number, call in enumerate(one.spent, 1)

@@ -67,7 +67,9 @@ class TalkController(ChatController):
         own = self.prompt.question is self._own
         found = {TALKING if own else QUESTION} if self.prompt.asking else set()
         transcript = self.panels.transcript
-        on_user_row = transcript.data is not None and transcript.row_count and transcript.data.asks(transcript.cursor)
+        on_user_row = (
+            transcript.data is not None and transcript.row_count and transcript.data.is_user_row(transcript.cursor)
+        )
         waits = self.waiting_for_leave is not None
         return found | ({USER_ROW} if on_user_row else set()) | ({PERMISSION} if waits else set())
 

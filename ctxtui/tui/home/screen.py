@@ -102,7 +102,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def on_mount(self) -> None:
         """Names and times stand in the first frame; the rest begins after it."""
-        self.collection.see(self._glimpses())
+        self.collection.update(self._glimpses())
         self.show(to_top=True)
         self.call_after_refresh(self.lookout.start)
         self.set_interval(TICK, self._tick)
@@ -119,25 +119,25 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         if message.trouble and message.trouble != self._trouble and not self.prompt.display:
             self._trouble = message.trouble
             self.changes.tell(warned(f"the database was left out: {message.trouble}"))
-        if self.collection.see(message.sessions):
+        if self.collection.update(message.sessions):
             self.show()
         self._read()
 
     def on_touched(self, message: Touched) -> None:
         """Ages and live marks in place; figures follow."""
         for one in message.sessions:
-            self.collection.touch(one)
+            self.collection.mark_changed(one)
         self.show()
         self._read()
 
     def _read(self) -> None:
-        self.lookout.read(self.collection.sessions[key] for key in self.collection.wanting(time.monotonic()))
+        self.lookout.read(self.collection.sessions[key] for key in self.collection.keys_to_read(time.monotonic()))
         self._progress()
 
     def on_figured(self, message: Figured) -> None:
         """Figures replace dots in place."""
         for one in message.sessions:
-            self.collection.put(one, time.monotonic())
+            self.collection.add_figures(one, time.monotonic())
         self.show()
 
     def on_held_seen(self, message: HeldSeen) -> None:

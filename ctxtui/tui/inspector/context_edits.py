@@ -208,7 +208,7 @@ class ContextEdits:
     def positions(self, *, marked: bool = True) -> list[int]:
         """As `chosen`; where there is none it is said why."""
         pane = self._state.panels.transcript
-        coming_in = pane.data is not None and pane.cursor in pane.data.coming_in
+        coming_in = pane.data is not None and pane.cursor in pane.data.streaming_rows
         found = [] if coming_in and not (marked and self._state.marks) else self.chosen(marked=marked)
         if not found:
             self.answers.quiet(self._why_none(pane.place, marked=marked, coming_in=coming_in))

@@ -133,7 +133,7 @@ class EditAnswers:
                 why=why,
                 keyed=is_keyed(os.environ),
             )
-            if what.needless:
+            if what.is_needless:
                 self._waits = None
                 overlay.withdraw(made)
                 changed()

@@ -86,11 +86,11 @@ class Sides:
     def columns(self, known: ThreadStudy, scene: Scene) -> Columns:
         """The strip's columns of a thread, with what it has now."""
         columns = self._columns.setdefault(known.thread, Columns())
-        columns.show(known.calls, known.events, known.missed)
+        columns.update(known.calls, known.events, known.missed)
         if not known.reported:
             running = scene.running
             heads = (call.sent_head for call in known.calls)
-            columns.count([running.read(head, head) if running.counted(head) else None for head in heads])
+            columns.set_counted_sizes([running.read(head, head) if running.counted(head) else None for head in heads])
         return columns
 
     def strip(
@@ -140,7 +140,7 @@ class Sides:
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """The nodes of the heaviest blocks of the context, whose nodes are `path`."""
-        return self._heavy.show(scene, path)
+        return self._heavy.update(scene, path)
 
     def heavy(self, rows: ContextRows, known: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
         """One of the heaviest blocks, with what it has cost since it entered."""

@@ -246,7 +246,7 @@ class InspectorState:
     def to_new(self, edit: str) -> None:
         """Open what the edit of this id puts in, and stand on it."""
         rows, pane = self.panels.transcript.data, self.panels.transcript
-        row = rows.open_put_in(edit) if rows is not None else None
+        row = rows.open_insert(edit) if rows is not None else None
         if row is not None:
             pane.stand(row, 0)
 
@@ -403,7 +403,7 @@ class InspectorState:
             return
         known = study.known(self.thread, self.index)
         if done and self.panels.transcript.data is not None:
-            self.panels.transcript.data.bodies.forget()
+            self.panels.transcript.data.bodies.clear()
         if done or known != self._known:
             self._known = known
             self.show()

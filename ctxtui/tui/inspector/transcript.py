@@ -84,7 +84,7 @@ class Transcript(Pane):
         if data is None:
             return
         # The row of an answer that comes in is no node's: its view goes along, whatever else is shown anew.
-        along = data.coming_in and self.viewport.follows(self.cursor)
+        along = data.streaming_rows and self.viewport.follows(self.cursor)
         line = self.viewport.line_in_view(min(self.cursor, max(0, self.viewport.heights.count - 1)))
         row = place.row_in(data) if place is not None and not along else None
         self._around = data.count - 1 if row is None else row
@@ -103,10 +103,10 @@ class Transcript(Pane):
         those that come in."""
         data = self.data
         if data is None or data.scene is None:
-            return frozenset(data.coming_in if data is not None else ())
+            return frozenset(data.streaming_rows if data is not None else ())
         around, near = (self._around, READ) if data.reading is not None else (self.cursor, NEAR)
         rows = range(max(0, around - near), min(data.count, around + near))
-        return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.coming_in))
+        return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.streaming_rows))
 
     def measure_anew(self) -> None:
         """Other rows are open, or the rows are others: nothing that was painted holds any more."""
@@ -203,8 +203,8 @@ class Transcript(Pane):
     def row_ground(self, index: int, line: int) -> str:
         """A user's rows have a ground of their own."""
         if self.data is not None and self.data.reading is not None:
-            return "on-turn" if self.data.reading.says(index, line, self.grid) else ""
-        return "on-turn" if line == 0 and self.data is not None and self.data.asks(index) else ""
+            return "on-turn" if self.data.reading.is_user_line(index, line, self.grid) else ""
+        return "on-turn" if line == 0 and self.data is not None and self.data.is_user_row(index) else ""
 
     def sticky(self, index: int) -> int | None:
         """The user row of the turn that is in view."""

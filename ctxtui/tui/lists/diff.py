@@ -87,7 +87,7 @@ class DiffPane(Pane):
         """How many differences there are."""
         if self.data is None:
             return ()
-        count = len(self.data.found.changes)
+        count = len(self.data.diff.changes)
         return [Span(f"{count:,} difference{'s' if count != 1 else ''}" if count else "the same", "dim")]
 
 
@@ -164,7 +164,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
 
     def _depth(self, what: DiffList, row: int) -> int:
         """Which block of its context a row is about, from 1 with the headers; 0: about none."""
-        change, tree = what.change(row), what.found.b.book.session.tree
+        change, tree = what.change(row), what.diff.b.book.session.tree
         node = (change.after or change.before) if change is not None else None
         return tree[node].depth if node else 0
 
@@ -182,7 +182,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
         if data is None or spot.pane != "diff":
             return {}
         change = data.change(row) if row is not None else None
-        return {ROW: explain_change(data.found, change) if change is not None else explain_summary(data.found)}
+        return {ROW: explain_change(data.diff, change) if change is not None else explain_summary(data.diff)}
 
     def take(self) -> None:
         """Close, and show the block under the cursor in its context."""

@@ -390,7 +390,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def draw_rows(self, cursor: int | None = None) -> None:
         """Draw the rows in their order; the cursor stays where it is, or goes to the row of that index."""
-        table = self.table(self.rows).showing(self.order)
+        table = self.table(self.rows).with_column(self.order)
         listed, words = self.in_order(self.rows, table), self.pane.filtered.lower().split()
         if words:
             listed = [row for row in listed if _has(plain(table.draw(row, _FILTERED)).lower(), words)]
@@ -457,7 +457,9 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
         """`rows` as they are listed."""
-        return table.ordered(rows, self.order)[: self.most] if self.order in table.orders else rows[: self.most]
+        return (
+            table.sort_rows(rows, self.order)[: self.most] if self.order in table.sortable_names else rows[: self.most]
+        )
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """What the figure at a spot is made of: in a row as its column says, on the rule and beside the list as the
@@ -491,13 +493,13 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     def next_order(self) -> None:
         """Order by the next column that has an order; the one that the list begins with is the first of them."""
         first = type(self).order
-        names = sorted(self.table(self.rows).orders, key=lambda name: name != first)
+        names = sorted(self.table(self.rows).sortable_names, key=lambda name: name != first)
         self.order = names[(names.index(self.order) + 1) % len(names) if self.order in names else 0]
         self.draw_rows(0)
 
     def on_table_pane_head_clicked(self, message: TablePane.HeadClicked) -> None:
         """Order by a column whose head was clicked, where rows can be ordered by it."""
-        if message.name in self.table(self.rows).orders:
+        if message.name in self.table(self.rows).sortable_names:
             self.order = message.name
             self.draw_rows(0)
 

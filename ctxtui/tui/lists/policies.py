@@ -152,4 +152,4 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
 
     def choose(self, row: Proposed) -> Proposed | None:
         """A row that has something to stage or to take back."""
-        return row if not row.why and (row.gains or row.stands) else None
+        return row if not row.why and (row.has_gain or row.stands) else None

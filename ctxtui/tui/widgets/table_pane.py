@@ -132,7 +132,7 @@ class TablePane(Pane, Generic[Row]):
     @property
     def head_height(self) -> int:
         """A line for the heads, where there is anything below them."""
-        return int(bool(self.rows) and self.table is not None and self.table.headed)
+        return int(bool(self.rows) and self.table is not None and self.table.has_heads)
 
     def head_line(self, y: int, look: Look) -> Strip:
         """The heads."""

@@ -36,7 +36,7 @@ class Collection(Struct):
     _read_at: dict[str, float] = field(default_factory=dict)
     _owners: CallOwners = field(default_factory=CallOwners)
 
-    def see(self, glimpses: Iterable[SessionSummary]) -> bool:
+    def update(self, glimpses: Iterable[SessionSummary]) -> bool:
         """Replace the list of sessions; return whether anything changed.
 
         Sessions missing from `glimpses` are removed. Known figures are kept, also those of a changed file until new
@@ -68,12 +68,12 @@ class Collection(Struct):
         file_fields = {name: getattr(listed, name) for name in FILE_FIELDS}
         return replace(old, title=listed.own_title or old.title, **file_fields)
 
-    def touch(self, summary: SessionSummary) -> None:
+    def mark_changed(self, summary: SessionSummary) -> None:
         """Handle a change of one session's file, or the end of its live state."""
         if summary.key in self.sessions:
             self.sessions[summary.key] = self._merged(replace(summary, known=False))
 
-    def put(self, summary: SessionSummary, at: float = 0.0) -> None:
+    def add_figures(self, summary: SessionSummary, at: float = 0.0) -> None:
         """Store the figures of one session, computed at `at` (seconds of any clock); ignore a removed session."""
         now = self.sessions.get(summary.key)
         if now is None:
@@ -100,13 +100,13 @@ class Collection(Struct):
         if not filter_words:
             return totals(self._owners.total, len(counted))
         keys = {summary.key for summary in counted if matches(summary, filter_words)}
-        return totals(self._owners.among(keys), len(keys), len(counted))
+        return totals(self._owners.sums_of(keys), len(keys), len(counted))
 
     def progress(self) -> tuple[int, int]:
         """Number of sessions with figures, and of all sessions."""
         return sum(summary.known for summary in self.sessions.values()), len(self.sessions)
 
-    def wanting(self, now: float) -> list[str]:
+    def keys_to_read(self, now: float) -> list[str]:
         """Keys of sessions without figures, then of stale ones; a growing session is read again after `RELOAD_INTERVAL`
         seconds at the earliest."""
         unread = [key for key, summary in self.sessions.items() if not summary.known]
@@ -114,10 +114,12 @@ class Collection(Struct):
 
     def entries(self, order: ListOrder) -> tuple[Entry, ...]:
         """The list as displayed."""
-        listed = (self._as_held(summary) for summary in self.sessions.values() if self.archived or not summary.archived)
+        listed = (
+            self._with_hold(summary) for summary in self.sessions.values() if self.archived or not summary.archived
+        )
         return arrange(listed, order, self.directory, self.name, self.sought)
 
-    def _as_held(self, summary: SessionSummary) -> SessionSummary:
+    def _with_hold(self, summary: SessionSummary) -> SessionSummary:
         """Mark a session that waits for the user as held and live."""
         reason = self.held.get(summary.path, "") if self.held else ""
         return replace(summary, held=reason, live=True) if reason else summary

@@ -67,7 +67,7 @@ class HomeColumn(Column[HomeRow], frozen=True):
     def draw(self, row: HomeRow, room: int) -> Spans:
         """Draw the cell, or a dot."""
         if self.figure and not row.summary.known:
-            return [self.aligned(_DOT, room)]
+            return [self.align_span(_DOT, room)]
         return Column.draw(self, row, room)
 
 
@@ -412,12 +412,12 @@ def is_empty(summary: SessionSummary) -> bool:
 
 
 def _unreadable(summary: SessionSummary, width: int, now: float) -> list[Span]:
-    widths = {column.name: column_width for column, column_width in TABLE.shown(width)}
-    spans = [TITLE.aligned(Span(safe_text.one_line(summary.title), "dim"), widths[TITLE.name]), Span(" ")]
+    widths = {column.name: column_width for column, column_width in TABLE.visible_columns(width)}
+    spans = [TITLE.align_span(Span(safe_text.one_line(summary.title), "dim"), widths[TITLE.name]), Span(" ")]
     if SOURCE.name in widths:
         room = widths[SOURCE.name]
         source = _source(HomeRow(summary), room) if summary.source else Span("?", "dim")
-        spans += [SOURCE.aligned(source, room), Span(" ")]
+        spans += [SOURCE.align_span(source, room), Span(" ")]
     used_cells = TABLE.mark + sum(cells.width(span.text) for span in spans)
     spans.append(Span(cells.left(f"▲ {describe_error(summary)}", max(0, width - used_cells - 6)), "warn"))
     return [*spans, Span(f" {session_age(summary, now):>4}", "dim")]

@@ -40,7 +40,7 @@ class Columns:
         self.top = 0.0
         self._highest = 0.0
 
-    def show(
+    def update(
         self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, Missed]
     ) -> list[StripColumn]:
         """Return the columns of `calls`; `missed` maps call numbers to misses."""
@@ -54,21 +54,21 @@ class Columns:
             )
             del self.columns[unchanged:]
             self.columns += new_columns
-            self._reach(new_columns if only_appended else self.columns, self._highest if only_appended else 0.0)
+            self._rescale(new_columns if only_appended else self.columns, self._highest if only_appended else 0.0)
             self._calls = calls
         if events is not self._events:
             self._mark(events, missed)
             self._events = events
         return self.columns
 
-    def count(self, sizes: Sequence[int | None]) -> None:
+    def set_counted_sizes(self, sizes: Sequence[int | None]) -> None:
         """Set the counted size of calls without a report (None: not counted yet)."""
         for number, (call, size) in enumerate(zip(self._calls, sizes, strict=False)):
             if call.usage is None and size and self.columns[number].total != size:
                 self.columns[number] = _column(call, self.columns[number].marks, size)
-        self._reach(self.columns)
+        self._rescale(self.columns)
 
-    def _reach(self, columns: Sequence[StripColumn], highest: float = 0.0) -> None:
+    def _rescale(self, columns: Sequence[StripColumn], highest: float = 0.0) -> None:
         """Set the scale to the highest of `columns` and `highest`."""
         self._highest = max([highest, *(column.total for column in columns)])
         self.top = scale.ceiling(self._highest)

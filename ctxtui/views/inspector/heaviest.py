@@ -29,7 +29,7 @@ class Heaviest:
         self._head = ROOT
         self._running: object = None
 
-    def show(self, scene: Scene, path: Sequence[int]) -> list[int]:
+    def update(self, scene: Scene, path: Sequence[int]) -> list[int]:
         """Nodes of the heaviest blocks of the context shown (nodes `path`), heaviest first; empty while tokens are not
         counted."""
         if not scene.counted:

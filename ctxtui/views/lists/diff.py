@@ -49,14 +49,14 @@ class DiffList:
     """
 
     def __init__(self, diff: Diff, unsteady: Sequence[Unsteady]) -> None:
-        self.found = diff
-        self._steady = unsteady
+        self.diff = diff
+        self._unsteady = unsteady
         self.by_size = False
-        self._order()
+        self._build_rows()
 
-    def _order(self) -> None:
+    def _build_rows(self) -> None:
         """Sort the rows in prompt order, or by size, largest first."""
-        diff, unsteady = self.found, self._steady
+        diff, unsteady = self.diff, self._unsteady
         changes = sorted(diff.changes, key=lambda one: -_size(one)) if self.by_size else diff.changes
         self.rows: list[Row] = [*summary(diff), *changes]
         if unsteady:
@@ -72,7 +72,7 @@ class DiffList:
     def sort(self) -> None:
         """Toggle between size and prompt order; open rows are folded."""
         self.by_size = not self.by_size
-        self._order()
+        self._build_rows()
 
     def selectable(self, index: int) -> bool:
         """Whether row `index` is a difference."""
@@ -99,26 +99,26 @@ class DiffList:
         if line:
             return [Span("  "), *(self._body(index, room).line(line - 1) or ())]
         if isinstance(row, Change):
-            return change_row(self.found, row, room - 1, here=here)
-        return unsteady_row(self.found.b, row, room - 1, here=here)
+            return change_row(self.diff, row, room - 1, here=here)
+        return unsteady_row(self.diff.b, row, room - 1, here=here)
 
     def _body(self, index: int, room: int) -> Body:
         key = (index, room, self.whole)
         body = self._bodies.get(key)
         if body is None:
-            body = self._bodies[key] = self._made(self.rows[index], room - 3)
+            body = self._bodies[key] = self._create_body(self.rows[index], room - 3)
         return body
 
-    def _made(self, row: Row, room: int) -> Body:
+    def _create_body(self, row: Row, room: int) -> Body:
         if isinstance(row, Unsteady):
-            side = self.found.b
+            side = self.diff.b
             return Body(render(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
         if not isinstance(row, Change):
             return Body(iter([row]), room + 2)
         if row.before is not None and row.after is not None:
-            pieces = _words(self.found.a, self.found.b, row.before, row.after, raw=row.kind == RESPELLED)
+            pieces = _words(self.diff.a, self.diff.b, row.before, row.after, raw=row.kind == RESPELLED)
             return Body(render(pieces, room, whole=self.whole), room)
-        side, node = (self.found.a, row.before) if row.after is None else (self.found.b, row.after)
+        side, node = (self.diff.a, row.before) if row.after is None else (self.diff.b, row.after)
         assert node is not None
         style = "del" if row.after is None else "add"
         lines = safe_text.lines(words_of(side.tree[node]))

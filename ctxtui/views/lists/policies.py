@@ -51,21 +51,21 @@ class Proposed(Struct, frozen=True, dict=True):
     risk: Risk = Risk.NOTHING
 
     @property
-    def worked(self) -> bool:
+    def is_computed(self) -> bool:
         """Whether the result is computed, or known to be impossible."""
         return self.freed is not None or bool(self.why)
 
     @property
-    def gains(self) -> bool:
+    def has_gain(self) -> bool:
         """Whether it has edits that free tokens or make later calls cheaper."""
         return bool(self.edits) and ((self.freed or 0) > 0 or (self.per_call or 0.0) < 0)
 
 
 def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
     """Sort by tokens freed once all are computed, then those with active edits, then the others."""
-    if not all(row.worked for row in rows):
+    if not all(row.is_computed for row in rows):
         return list(rows)
-    return sorted(rows, key=lambda row: (bool(row.why), not row.gains, not row.stands, -(row.freed or 0)))
+    return sorted(rows, key=lambda row: (bool(row.why), not row.has_gain, not row.stands, -(row.freed or 0)))
 
 
 def format_settings(row: Proposed) -> str:
@@ -74,7 +74,7 @@ def format_settings(row: Proposed) -> str:
 
 
 def _name(row: Proposed, room: int) -> Span:
-    is_idle = row.freed is None or row.why or not (row.gains or row.stands)
+    is_idle = row.freed is None or row.why or not (row.has_gain or row.stands)
     return Span(cells.fit(safe_text.one_line(row.name, 60), room - 1), "dim" if is_idle else "ink bold")
 
 
@@ -84,7 +84,7 @@ def _placeholder(row: Proposed) -> Spans:
         return [Span("  "), MARK["error"].span, Span(f" {safe_text.one_line(row.why, 400)}", "warn")]
     if row.freed is None:
         return [Span(f"  {numbers.NONE}", "faint")]
-    if row.gains:
+    if row.has_gain:
         return ()
     if row.stands:
         count = len(row.stands)
@@ -183,7 +183,7 @@ def details(row: Proposed, room: int, height: int) -> list[Spans]:
 
 def explain_notes(rows: Sequence[Proposed]) -> str:
     """Explain the figures of the rule."""
-    gaining, refused = sum(row.gains for row in rows), sum(bool(row.why) for row in rows)
+    gaining, refused = sum(row.has_gain for row in rows), sum(bool(row.why) for row in rows)
     rest = len(rows) - gaining - refused
     return f"{len(rows):,} policies = {gaining:,} with a gain + {refused:,} refused + {rest:,} with nothing to do."
 
@@ -191,7 +191,7 @@ def explain_notes(rows: Sequence[Proposed]) -> str:
 def notes(rows: Sequence[Proposed]) -> list[Span]:
     """Number of computed policies, for the rule."""
     done = sum(row.freed is not None or bool(row.why) for row in rows)
-    gaining = sum(row.gains for row in rows)
+    gaining = sum(row.has_gain for row in rows)
     if done < len(rows):
         return [Span(f"{done:,} of {len(rows):,} worked out", "dim")]
     return [Span(f"{gaining:,} of {len(rows):,} can do something", "dim")]

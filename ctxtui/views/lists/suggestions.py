@@ -133,8 +133,8 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
         node = nodes[position]
         own = now.scene.running.own(node)
         changed.append((position, ChangedBlock(node, category(node), "breakpoint", own, own)))
-    known_edits = {new.edit.id for new in now.news}
-    for new in then.news:
+    known_edits = {new.edit.id for new in now.inserted}
+    for new in then.inserted:
         if new.edit.id not in known_edits:
             text = safe_text.one_line(read(new.item.block).text, 400)
             changed.append((new.at, ChangedBlock(0, new.category, new.edit.does.mark, 0, new.tokens, text=text)))

@@ -35,25 +35,25 @@ class Recent(Generic[T]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[object, T] = OrderedDict()
+        self._values: OrderedDict[object, T] = OrderedDict()
 
     def get(self, key: object) -> T | None:
         """The value for `key`."""
-        value = self._kept.get(key)
+        value = self._values.get(key)
         if value is not None:
-            self._kept.move_to_end(key)
+            self._values.move_to_end(key)
         return value
 
     def put(self, key: object, value: T) -> T:
         """Store `value` and return it."""
-        self._kept[key] = value
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        self._values[key] = value
+        if len(self._values) > self._most:
+            self._values.popitem(last=False)
         return value
 
     def clear(self) -> None:
         """Remove all values."""
-        self._kept.clear()
+        self._values.clear()
 
 
 def preview_of(book: Book, node: int) -> Preview:
@@ -76,8 +76,8 @@ class Readings:
     def __init__(self, session: Session, names: Names, want: Schedule | None = None) -> None:
         self._session = session
         self._names = names
-        self._want = want
-        self._wanted: set[int] = set()
+        self._schedule = want
+        self._scheduled: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
         self._cwd = session.about.cwd
         self._large: Recent[tuple[Json, BlockContent]] = Recent(4)
@@ -90,16 +90,16 @@ class Readings:
     def ready(self, node: int) -> bool:
         """Whether the block can be read at once; schedules its decoding otherwise."""
         block = self._session.tree[node].block
-        if self._want is None or len(block.body) < LARGE_BLOCK_BYTES or self._large.get(node) is not None:
+        if self._schedule is None or len(block.body) < LARGE_BLOCK_BYTES or self._large.get(node) is not None:
             return True
-        if node not in self._wanted:
-            self._wanted.add(node)
-            self._want(lambda: self._load(node))
+        if node not in self._scheduled:
+            self._scheduled.add(node)
+            self._schedule(lambda: self._load(node))
         return False
 
     def _load(self, node: int) -> None:
         self.decoded(node)
-        self._wanted.discard(node)
+        self._scheduled.discard(node)
 
     def decoded(self, node: int) -> tuple[Json, BlockContent]:
         """The block's JSON and content."""
@@ -138,10 +138,10 @@ class Readings:
         if block_preview is None:
             if not self.ready(node):
                 return LOADING
-            block_preview = self._previews.put(node, self._made(self._session.tree[node]))
+            block_preview = self._previews.put(node, self._create_preview(self._session.tree[node]))
         return block_preview
 
-    def _made(self, node: Node) -> Preview:
+    def _create_preview(self, node: Node) -> Preview:
         value, content = self.decoded(node.id)
         call = None
         if node.category == _RESULT:

@@ -95,9 +95,9 @@ class ChargeCache:
     """Caches the charge of the call shown until one of its inputs changes; later calls are not inputs."""
 
     def __init__(self) -> None:
-        self._known: tuple[object, Charge | None] = None, None
+        self._cached: tuple[object, Charge | None] = None, None
 
-    def of(self, scene: Scene, path: Sequence[int]) -> Charge | None:
+    def get(self, scene: Scene, path: Sequence[int]) -> Charge | None:
         """Like `charge`."""
         if not scene.counted:
             # Only the end of a long recording is read, without a book.
@@ -105,9 +105,9 @@ class ChargeCache:
         call, running, contexts = scene.call, scene.running, scene.book.contexts
         read = contexts.of(call), contexts.at(scene.head), running, running.version
         inputs = call, scene.figures, read
-        if self._known[0] != inputs:
-            self._known = inputs, charge(scene, path)
-        return self._known[1]
+        if self._cached[0] != inputs:
+            self._cached = inputs, charge(scene, path)
+        return self._cached[1]
 
 
 def _count_within(scene: Scene, path: Sequence[int], end: float) -> int:

@@ -111,7 +111,7 @@ class CallOwners(Struct):
                 del self._owner[name]
         del self._names[key], self._figures[key], self._sums[key]
 
-    def own(self, key: str, calls: Iterable[CallSpent]) -> Iterator[CallSpent]:
+    def owned_calls(self, key: str, calls: Iterable[CallSpent]) -> Iterator[CallSpent]:
         """The `calls` of session `key` that it owns."""
         remaining = {name for at, name in enumerate(self._names.get(key, ())) if self._owner[name] == (key, at)}
         for call in calls:
@@ -119,7 +119,7 @@ class CallOwners(Struct):
                 remaining.discard(hash(call.id))
                 yield call
 
-    def among(self, keys: Collection[str]) -> CallSums:
+    def sums_of(self, keys: Collection[str]) -> CallSums:
         """Sums over the sessions `keys` only; a call in several of them counts once."""
         sums = NO_SUMS
         best: dict[int, CallSums] = {}
@@ -157,4 +157,4 @@ def split_owned(sessions: Sequence[Iterable[CallSpent]]) -> list[list[CallSpent]
     owners = CallOwners()
     for number, calls in enumerate(sessions):
         owners.put(str(number), calls)
-    return [list(owners.own(str(number), calls)) for number, calls in enumerate(sessions)]
+    return [list(owners.owned_calls(str(number), calls)) for number, calls in enumerate(sessions)]

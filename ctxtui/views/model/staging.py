@@ -26,7 +26,16 @@ Tokens = Callable[[Block], int | None]
 Count = Callable[["Applied"], "RequestCount | None"]
 """Token count of the request under edits; None while it is being counted."""
 
-BREAKAGE_INDEPENDENT: Final = ("found", "news", "counted", "raw", "request", "as_sent", "cached", "following")
+BREAKAGE_INDEPENDENT: Final = (
+    "computed_fates",
+    "inserted",
+    "counted",
+    "raw",
+    "request",
+    "as_sent",
+    "cached",
+    "following",
+)
 """Cached properties of `Staging` that do not depend on its breakage."""
 
 
@@ -66,7 +75,7 @@ class Staging:
     count: Count = lambda applied: None
     sent: SentBlocks | None = None
 
-    def breaking(self, breakage: Breakage | None) -> Staging:
+    def with_breakage(self, breakage: Breakage | None) -> Staging:
         """A copy with that breakage; cached values that do not depend on it are kept."""
         if breakage == self.breakage:
             return self
@@ -74,7 +83,7 @@ class Staging:
         other.__dict__.update({name: self.__dict__[name] for name in BREAKAGE_INDEPENDENT if name in self.__dict__})
         return other
 
-    def under_other(self, applied: Applied) -> Staging:
+    def with_applied(self, applied: Applied) -> Staging:
         """A copy under other edits."""
         return replace(self, applied=applied)
 
@@ -87,13 +96,13 @@ class Staging:
         """The effect on the block shown as `node`; None if unchanged."""
         return self.fates.get(node if self.sent is None else self.sent.block(node))
 
-    def put_in(self, node: int) -> InsertedBlock | None:
+    def inserted_at(self, node: int) -> InsertedBlock | None:
         """The inserted block that the call shown sent as `node`; None if it is none."""
         edit = self.sent.put_in.get(node) if self.sent is not None else None
         if edit is None:
             return None
         digest = self.scene.session.tree[node].block.digest
-        return next((new for new in self.news if new.edit.id == edit.id and new.item.block.digest == digest), None)
+        return next((new for new in self.inserted if new.edit.id == edit.id and new.item.block.digest == digest), None)
 
     def first(self, position: int) -> int | None:
         """The first visible node at or after a raw position; None if there is none."""
@@ -112,10 +121,10 @@ class Staging:
     @property
     def fates(self) -> dict[int, Fate]:
         """Effects on changed blocks by node, in order of the changes."""
-        return self.found.by_node
+        return self.computed_fates.by_node
 
     @cached_property
-    def found(self) -> FoundFates:
+    def computed_fates(self) -> FoundFates:
         """The same with derived figures."""
         category = self.scene.running.category
         fates, steps = dict[int, Fate](), list[Step]()
@@ -158,20 +167,20 @@ class Staging:
         return is_read(self.scene.session.tree, self.head, node, strips_thinking=self.scene.running.strips_thinking)
 
     @cached_property
-    def news(self) -> tuple[InsertedBlock, ...]:
+    def inserted(self) -> tuple[InsertedBlock, ...]:
         """Inserted blocks in prompt order, without headers."""
-        return tuple(new for insert in self.applied.inserts for new in self._news(insert))
+        return tuple(new for insert in self.applied.inserts for new in self._inserted_blocks(insert))
 
     @cached_property
-    def coming(self) -> tuple[InsertedBlock, ...]:
+    def unsent_inserts(self) -> tuple[InsertedBlock, ...]:
         """Inserted blocks that the context shown does not contain yet; it may have been sent under edits."""
         if self.unsent:
-            return self.news
+            return self.inserted
         tree = self.scene.session.tree
         sent = {tree[node].block.digest for node in tree.path(self.scene.call.sent_head)}
-        return tuple(new for new in self.news if new.item.block.digest not in sent)
+        return tuple(new for new in self.inserted if new.item.block.digest not in sent)
 
-    def _news(self, insert: Insert) -> Sequence[InsertedBlock]:
+    def _inserted_blocks(self, insert: Insert) -> Sequence[InsertedBlock]:
         return [
             InsertedBlock(insert.position, item, INDEX[category_of(*item)], self.tokens_of(item.block), insert.edit)
             for item in insert.items
@@ -181,8 +190,8 @@ class Staging:
     @cached_property
     def counted(self) -> bool:
         """Whether all figures are known."""
-        known = [new.tokens for new in self.news]
-        whole = self.found.whole and self.scene.running.counted(self.head)
+        known = [new.tokens for new in self.inserted]
+        whole = self.computed_fates.whole and self.scene.running.counted(self.head)
         return whole and None not in (*known, self.request, self.raw)
 
     @cached_property
@@ -289,7 +298,7 @@ class Staging:
             return "breakpoint"
         return "pinned" if at in self.applied.pinned else ""
 
-    def behind(self, node: int) -> bool:
+    def is_behind_break(self, node: int) -> bool:
         """Whether `node` is after the part of the cached prefix that stays readable: after a change, or after the last
         cache entry before it."""
         breakage, scene = self.breakage, self.scene

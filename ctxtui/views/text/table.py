@@ -48,12 +48,12 @@ class Column(Struct, Generic[Row], frozen=True):
         """Draw the cell of a row in exactly `room` cells."""
         spans = self.cell(row, room)
         if isinstance(spans, Span):
-            return [self.aligned(spans, room)]
+            return [self.align_span(spans, room)]
         if self.align == "right" and width(spans) <= room:
             return padded(spans, room, "right")
         return fitted(spans, room)
 
-    def aligned(self, span: Span, room: int) -> Span:
+    def align_span(self, span: Span, room: int) -> Span:
         """Align `span` in the column."""
         fit = cells.right if self.align == "right" else cells.left
         return Span(fit(span.text, room), span.style)
@@ -75,7 +75,7 @@ class Table(Struct, Generic[Row], frozen=True):
     instead: Callable[[Row], Spans] | None = None
     group: Callable[[Row], Spans] | None = None
 
-    def shown(self, room: int) -> list[tuple[Column[Row], int]]:
+    def visible_columns(self, room: int) -> list[tuple[Column[Row], int]]:
         """The columns of a line of `room` cells, with their widths."""
         visible = [
             (column, column.room(room))
@@ -86,14 +86,14 @@ class Table(Struct, Generic[Row], frozen=True):
         return [(column, column_width or max(column.least, room - used)) for column, column_width in visible]
 
     @property
-    def headed(self) -> bool:
+    def has_heads(self) -> bool:
         """Whether any column has a name."""
         return any(column.name for column in self.columns)
 
     def heads(self, room: int, order: str = "") -> list[Span]:
         """The line of heads; a right-aligned head longer than its column extends into the blanks before it."""
         line = [Span(" " * self.mark, self.style)]
-        for column, wide in self.shown(room):
+        for column, wide in self.visible_columns(room):
             here = bool(order) and column.name == order
             name = column.name + self.ordered_by * here
             line.append(Span(" " * column.gap, self.style))
@@ -102,7 +102,7 @@ class Table(Struct, Generic[Row], frozen=True):
             text_before = (line[-2].text + line[-1].text)[: -overlap or None]
             line[-2:] = [
                 Span(text_before, line[-2].style),
-                column.aligned(Span(name, "ink" if here else self.style), wide + overlap),
+                column.align_span(Span(name, "ink" if here else self.style), wide + overlap),
             ]
         return line
 
@@ -110,7 +110,7 @@ class Table(Struct, Generic[Row], frozen=True):
         """A row in `room` cells; `here` adds the cursor mark."""
         line = [Span(("▸" if here else "").ljust(self.mark), "accent")] if self.mark else []
         words = self.instead(row) if self.instead is not None else ()
-        for column, wide in self.shown(room)[: 1 if words else None]:
+        for column, wide in self.visible_columns(room)[: 1 if words else None]:
             if column.gap:
                 line.append(Span(" " * column.gap))
             line += column.draw(row, wide)
@@ -122,7 +122,7 @@ class Table(Struct, Generic[Row], frozen=True):
     def column_at(self, room: int, x: int) -> Column[Row] | None:
         """The column at cell `x` of a line of `room` cells."""
         at = self.mark
-        for column, wide in self.shown(room):
+        for column, wide in self.visible_columns(room):
             at += column.gap
             if at <= x < at + wide:
                 return column
@@ -140,17 +140,17 @@ class Table(Struct, Generic[Row], frozen=True):
         is_replaced = self.instead is not None and self.instead(row)
         return column.sum(row) if column is not None and column.sum is not None and not is_replaced else ""
 
-    def showing(self, name: str) -> Table[Row]:
+    def with_column(self, name: str) -> Table[Row]:
         """A copy that shows column `name` on lines of any width."""
         columns = (replace(column, from_width=0, below=0) if column.name == name else column for column in self.columns)
         return replace(self, columns=tuple(columns)) if name else self
 
     @property
-    def orders(self) -> list[str]:
+    def sortable_names(self) -> list[str]:
         """The names of the sortable columns."""
         return [column.name for column in self.columns if column.sort is not None]
 
-    def ordered(self, rows: Iterable[Row], name: str) -> list[Row]:
+    def sort_rows(self, rows: Iterable[Row], name: str) -> list[Row]:
         """Sort `rows` by a column, largest first; the sort is stable."""
         sort = next(column.sort for column in self.columns if column.name == name and column.sort is not None)
         return sorted(rows, key=sort, reverse=True)

@@ -46,7 +46,7 @@ class RowCache:
     """Creates block rows, reusing a row while its inputs are equal; scene inputs are compared once for all rows."""
 
     def __init__(self) -> None:
-        self._of: object = None
+        self._inputs: object = None
         self._rows: dict[int, tuple[tuple[Preview, str, Span], TranscriptRow]] = {}
 
     def show(self, scene: Scene, charge: Charge | None) -> None:
@@ -54,7 +54,7 @@ class RowCache:
         running, head = scene.running, scene.head
         if not scene.counted:
             # Not cached: the end of a long recording has no book yet.
-            self._of = None
+            self._inputs = None
             self._rows.clear()
             return
         inputs = (
@@ -66,8 +66,8 @@ class RowCache:
             charge,
             scene.partial,
         )
-        if self._of != inputs:
-            self._of = inputs
+        if self._inputs != inputs:
+            self._inputs = inputs
             self._rows.clear()
 
     def row(
@@ -79,7 +79,7 @@ class RowCache:
             return cached[1]
         created = rows.block_row(scene, node, says, charge, call=call, cost=cost)
         # Not cached: turn numbers may change when the call comes, and uncounted blocks will be counted soon.
-        if self._of is not None and scene.running.counted(node.id) and not node.opens_turn:
+        if self._inputs is not None and scene.running.counted(node.id) and not node.opens_turn:
             if len(self._rows) >= MAX_CACHED:
                 self._rows.clear()
             self._rows[node.id] = inputs, created
@@ -96,7 +96,7 @@ class LineCache:
         """The line of `node`'s block, whose row is `row`; `staging` is the context under edits."""
         fate, mark, broken = None, "", False
         if staging is not None:
-            fate, mark, broken = staging.fate(node), staging.mark(node), staging.behind(node)
+            fate, mark, broken = staging.fate(node), staging.mark(node), staging.is_behind_break(node)
         inputs = row, grid, cursor, fate, mark, broken, staging is not None
         cached = self._lines.get(node)
         if cached is not None and cached[0] == inputs:
@@ -199,7 +199,7 @@ class ContextRows:
         """The reading layout, if active."""
         self.read: set[str] = set()
         """Edits whose inserts the user has opened."""
-        self._put_in: dict[str, OpenBlock] = {}
+        self._open_inserts: dict[str, OpenBlock] = {}
         self._drawn, self._made = LineCache(), RowCache()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
@@ -213,7 +213,7 @@ class ContextRows:
             tree = scene.session.tree
             self._rows, self._trail, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
-        self.charge = self._charges.of(scene, self._trail.show(scene.head))
+        self.charge = self._charges.get(scene, self._trail.show(scene.head))
         self._made.show(scene, self.charge)
         self._rows.show(
             *self._tails.of(scene),
@@ -223,9 +223,9 @@ class ContextRows:
             missing=scene.missing > 0,
             partial=scene.partial,
         )
-        self._stage()
+        self._apply_staging()
 
-    def _stage(self) -> None:
+    def _apply_staging(self) -> None:
         """Add the rows of inserts, and fold untouched rows if only edits are shown."""
         self._staged = None
         if self.staging is not None and self._rows is not None:
@@ -238,7 +238,7 @@ class ContextRows:
         self._listed = rows.entries if rows is not None else ()
 
     @property
-    def folds(self) -> bool:
+    def is_folding(self) -> bool:
         """Whether untouched rows are folded."""
         return self.only_edits and self._staged is not None
 
@@ -248,10 +248,10 @@ class ContextRows:
 
     def unfold(self, node: int) -> bool:
         """Show the row of `node` and its neighbours if it is folded; return whether it was."""
-        if not self.folds or self.entry(self.index_of(node)) == node:
+        if not self.is_folding or self.entry(self.index_of(node)) == node:
             return False
         self._unfolded.add(node)
-        self._stage()
+        self._apply_staging()
         return True
 
     @property
@@ -282,44 +282,44 @@ class ContextRows:
         """The node of row `index`; `MISSING` for unrecorded content, negative for a rule."""
         return self._listed[index]
 
-    def new(self, index: int) -> InsertedBlock | None:
+    def insert_at(self, index: int) -> InsertedBlock | None:
         """The block inserted by an edit at row `index`; None for other rows."""
-        return self._staged.new(self.entry(index)) if self._staged is not None else None
+        return self._staged.insert_at(self.entry(index)) if self._staged is not None else None
 
-    def sent_new(self, index: int) -> InsertedBlock | None:
+    def sent_insert_at(self, index: int) -> InsertedBlock | None:
         """The block of row `index` if an edit inserted it before it was sent."""
         entry = self.entry(index)
-        return self.staging.put_in(entry) if self.staging is not None and entry > 0 else None
+        return self.staging.inserted_at(entry) if self.staging is not None and entry > 0 else None
 
-    def open_put_in(self, edit: str) -> int | None:
+    def open_insert(self, edit: str) -> int | None:
         """Open the insert of edit `edit`; return its row, None if it has none."""
-        row_index = next((row for row, new in self.put_in if new.edit.id == edit), None)
-        if row_index is not None and self.is_open(row_index) is None:
+        row_index = next((row for row, new in self.inserts if new.edit.id == edit), None)
+        if row_index is not None and self.open_state(row_index) is None:
             self.toggle(row_index)
         return row_index
 
     @property
-    def put_in(self) -> list[tuple[int, InsertedBlock]]:
+    def inserts(self) -> list[tuple[int, InsertedBlock]]:
         """The rows of inserts."""
-        return self._staged.news if self._staged is not None else []
+        return self._staged.inserts if self._staged is not None else []
 
     def rule_at(self, index: int) -> RuleRow | None:
         """The rule in row `index`; None for blocks, inserts and folded rows."""
         entry = self.entry(index)
-        if entry >= 0 or self._list is None or self.new(index) is not None or self.is_folded(index):
+        if entry >= 0 or self._list is None or self.insert_at(index) is not None or self.is_folded(index):
             return None
         return self._list.rule(entry)
 
-    def new_before(self, at: int) -> int | None:
+    def insert_before(self, at: int) -> int | None:
         """The row of the block inserted before the raw position `at`; None if there is none."""
-        return self._staged.new_before(at) if self._staged is not None else None
+        return self._staged.insert_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
         """Whether `node` is shown: in the context (its unrecorded part is the root), its answer, or unsent blocks."""
         scene, at = self.scene, self.readings.tree[node].depth - 1
         if scene is None or self._rows is None:
             return False
-        return at < 0 or (at < len(self.path) and self.path[at] == node) or self._rows.is_behind(node)
+        return at < 0 or (at < len(self.path) and self.path[at] == node) or self._rows.is_in_tail(node)
 
     def index_of(self, node: int) -> int:
         """The row of `node`, or the nearest visible row above it."""
@@ -369,24 +369,24 @@ class ContextRows:
             return []
         return block_details.details(self.scene, entry, self.stays, self._repeat(entry), room)
 
-    def asks(self, index: int) -> bool:
+    def is_user_row(self, index: int) -> bool:
         """Whether row `index` is a user's."""
         entry = self.entry(index)
         return entry > 0 and self.scene is not None and rows.is_user_text(self.scene.session.tree[entry])
 
-    def is_open(self, index: int) -> OpenBlock | None:
+    def open_state(self, index: int) -> OpenBlock | None:
         """The open state of row `index`; None if it is one line."""
         entry = self.entry(index)
         if entry < 0:
-            new = self.new(index) if self._put_in else None
-            return self._put_in.get(new.edit.id) if new is not None else None
+            new = self.insert_at(index) if self._open_inserts else None
+            return self._open_inserts.get(new.edit.id) if new is not None else None
         state = self.opened.get(entry)
         if state is not None or entry in self.folded or entry == MISSING or self.scene is None:
             return state
         return OpenBlock(self.preview_lines) if self.shown[self.scene.running.category(entry)] == FULL else None
 
     @property
-    def coming_in(self) -> range:
+    def streaming_rows(self) -> range:
         """Rows of open blocks that are being streamed; none in a recording."""
         return range(0)
 
@@ -394,19 +394,19 @@ class ContextRows:
         """The open rows: individually opened ones, and of fully shown categories those that are `near`."""
         single = {self.index_of(node) for node in self.opened if node and self.holds(node)}
         first = {0} if MISSING in self.opened and self.count and self.entry(0) == MISSING else set()
-        candidates = {*single, *first, *(row for row, _ in self.put_in), *(near if FULL in self.shown else ())}
-        return frozenset(row for row in candidates if self.is_open(row))
+        candidates = {*single, *first, *(row for row, _ in self.inserts), *(near if FULL in self.shown else ())}
+        return frozenset(row for row in candidates if self.open_state(row))
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
         """Open or fold row `index`; with `raw` set or clear its JSON view, opening it if needed.
 
         A folded run is unfolded.
         """
-        if self.reading is not None and raw is None and self._is_read(index) and self.reading.fold(index):
+        if self.reading is not None and raw is None and self._uses_reading_layout(index) and self.reading.fold(index):
             return
-        state, entry = self.is_open(index), self.entry(index)
+        state, entry = self.open_state(index), self.entry(index)
         if entry < 0:
-            self._toggle_put_in(index, state, raw)
+            self._toggle_insert(index, state, raw)
             return
         if state is None:
             self.folded.discard(entry)
@@ -417,23 +417,23 @@ class ContextRows:
             self.opened.pop(entry, None)
             self.folded.add(entry)
 
-    def _toggle_put_in(self, index: int, how: OpenBlock | None, raw: bool | None) -> None:
-        new = self.new(index)
+    def _toggle_insert(self, index: int, how: OpenBlock | None, raw: bool | None) -> None:
+        new = self.insert_at(index)
         if new is None:
             if self._staged is not None and self.is_folded(index):
-                self._unfolded.update(self._staged.folded(self.entry(index)))
-                self._stage()
+                self._unfolded.update(self._staged.folded_nodes(self.entry(index)))
+                self._apply_staging()
             return
         self.read.add(new.edit.id)
         if how is not None and raw is None:
-            del self._put_in[new.edit.id]
+            del self._open_inserts[new.edit.id]
         else:
-            self._put_in[new.edit.id] = OpenBlock(how.lines if how else INSERT_LINES, bool(raw))
+            self._open_inserts[new.edit.id] = OpenBlock(how.lines if how else INSERT_LINES, bool(raw))
 
     def is_folded(self, index: int) -> bool:
         """Whether row `index` represents a run of folded rows."""
         entry = self.entry(index)
-        return self._staged is not None and self._staged.own_rule(entry) and bool(self._staged.folded(entry))
+        return self._staged is not None and self._staged.is_edit_rule(entry) and bool(self._staged.folded_nodes(entry))
 
     def _is_text(self, entry: int) -> bool:
         """Whether a block is plain text, which need not be repeated in its row when it is open."""
@@ -443,37 +443,37 @@ class ContextRows:
     def body(self, index: int, how: OpenBlock, room: int) -> Body:
         """The lines of open row `index` in `room` cells."""
         assert self.scene is not None
-        new = self.new(index)
+        new = self.insert_at(index)
         if new is not None:
-            return self.bodies.put_in(new, how, room)
+            return self.bodies.insert_body(new, how, room)
         return self.bodies.body(self.scene, self.ledger, self.entry(index), how, room)
 
-    def _is_read(self, index: int) -> bool:
+    def _uses_reading_layout(self, index: int) -> bool:
         """Whether row `index` is drawn in the reading layout: untouched by edits, and not opened as JSON."""
         if self.reading is None:
             return False
         entry = self.entry(index)
         how = self.opened.get(entry) if entry > 0 else None
         touched = self.staging is not None and (
-            self.new(index) is not None or (entry > 0 and self.staging.fate(entry) is not None)
+            self.insert_at(index) is not None or (entry > 0 and self.staging.fate(entry) is not None)
         )
-        return not touched and (how is None or (not how.raw and self.reading.grows(index)))
+        return not touched and (how is None or (not how.raw and self.reading.is_extendable(index)))
 
     def height(self, index: int, grid: Grid) -> int:
         """Lines of row `index`: one, plus body and closing line if open."""
-        if self.reading is not None and self._is_read(index):
+        if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.height(index, grid)
-        state = self.is_open(index)
+        state = self.open_state(index)
         if state is None:
             return 1
         return 2 + self.body(index, state, grid.body).height(state.lines) + len(self.details(index, grid.body))
 
     def _rule_line(self, index: int, rule: RuleRow, grid: Grid, cursor: str) -> Spans:
-        if self._staged is None or self.staging is None or not self._staged.own_rule(self.entry(index)):
+        if self._staged is None or self.staging is None or not self._staged.is_edit_rule(self.entry(index)):
             return rows.draw_rule(rule, grid, cursor)
         from ctxtui.views.transcript import staged_rows
 
-        new = self._staged.new(self.entry(index))
+        new = self._staged.insert_at(self.entry(index))
         if new is not None:
             return staged_rows.draw_insert(new, grid, cursor)
         return staged_rows.draw_rule(rule, grid, self.staging.broken, cursor)
@@ -483,9 +483,9 @@ class ContextRows:
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
-        if self.reading is not None and self._is_read(index):
+        if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.line(index, line, grid, cursor)
-        row, state = self.row(index, history=grid.call > 0), self.is_open(index)
+        row, state = self.row(index, history=grid.call > 0), self.open_state(index)
         if isinstance(row, RuleRow):
             if line == 0 or state is None:
                 return self._rule_line(index, row, grid, cursor)
@@ -509,16 +509,16 @@ class ContextRows:
             from ctxtui.views.transcript.staged_rows import gutter_of
 
             node = self.entry(index)
-            gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.behind(node))
+            gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.is_behind_break(node))
         return body_line(body, state, line, gutter, row.style, here, money, details=self.details(index, grid.body))
 
-    def more(self, index: int) -> None:
+    def show_more(self, index: int) -> None:
         """Show more of an open row."""
-        state, entry = self.is_open(index), self.entry(index)
+        state, entry = self.open_state(index), self.entry(index)
         if state is None:
             return
-        extended, new = replace(state, lines=state.lines * EXTENSION_FACTOR), self.new(index)
+        extended, new = replace(state, lines=state.lines * EXTENSION_FACTOR), self.insert_at(index)
         if new is not None:
-            self._put_in[new.edit.id] = extended
+            self._open_inserts[new.edit.id] = extended
         else:
             self.opened[entry] = extended

@@ -28,7 +28,7 @@ class CursorPlace(Struct, frozen=True):
         """
         node, row = self.node, None
         if self.new is not None and node is None:
-            row = rows.new_before(self.new.at)
+            row = rows.insert_before(self.new.at)
             if row is None and self.new.at < len(rows.path):
                 node = rows.path[self.new.at]
         if self.rule is not None and rows.holds(self.rule.before):
@@ -54,7 +54,7 @@ def position_of_row(rows: ContextRows | None, index: int, rule: RuleRow | None =
         return CursorPlace()
     index = min(index, rows.count - 1)
     entry, rule_there = rows.entry(index), rows.rule_at(index)
-    new = rows.new(index) or rows.sent_new(index)
+    new = rows.insert_at(index) or rows.sent_insert_at(index)
     return CursorPlace(entry if entry >= 0 else None, new, rule_there if _is_same_rule(rule_there, rule) else None)
 
 

@@ -32,7 +32,7 @@ class Blocks(NamedTuple):
     name: Callable[[Target], str]
     is_block: Callable[[Target], bool]
 
-    def words(self, edits: Sequence[Edit]) -> str:
+    def describe(self, edits: Sequence[Edit]) -> str:
         """The name of the block that `edits` change, or the number of blocks."""
         targets = list(dict.fromkeys(target for edit in edits for target in edit.targets))
         blocks = [target for target in targets if self.is_block(target)] or targets
@@ -57,7 +57,7 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
     keyed: bool = False
 
     @property
-    def needless(self) -> bool:
+    def is_needless(self) -> bool:
         """Whether it frees nothing, although its kind is meant to."""
         free = any(edit.kind in NOT_SHRINKING or edit.kind == "drop" or edit.author != USER for edit in self.made)
         return not free and self.gained is not None and self.gained <= 0
@@ -66,7 +66,7 @@ class StagedEdits(Struct, frozen=True, kw_only=True):
 def staged_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
     """``✓ truncated: Read README.md 2.8k → 400``."""
     verb = _past_participle(result.made)
-    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.words(result.made)}")]
+    spans = [Span(MARK["ok"].glyph + " ", "ok"), Span(f"{verb}: {blocks.describe(result.made)}")]
     if any(edit.kind not in NOT_SHRINKING or edit.kind in (NOTE, REPLACE, HOIST) for edit in result.made):
         spans.append(Span("  " + _gain(result), "ink bold"))
     if result.repairs:
@@ -109,7 +109,7 @@ def needless_answer(result: StagedEdits, blocks: Blocks) -> list[Span]:
     """Why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert result.gained is not None
     after = result.before - result.gained
-    text = f"not {_past_participle(result.made)}: {blocks.words(result.made)} "
+    text = f"not {_past_participle(result.made)}: {blocks.describe(result.made)} "
     text += f"{numbers.tokens(result.before)} → {numbers.tokens(after)}, nothing is gained"
     return [Span(MARK["error"].glyph + " ", "crit"), Span(text, "crit")]
 
@@ -134,7 +134,7 @@ def external_change_answer(new: Sequence[Edit], blocks: Blocks) -> list[Span]:
     author = "another program" if content_edits[0].author == USER else safe_text.one_line(content_edits[0].author, 30)
     kinds = {edit.kind for edit in content_edits}
     kind_name = kind_of(content_edits[0].kind).shown if len(kinds) == 1 else "edits"
-    text = Span(f"{author} staged {kind_name} of {blocks.words(content_edits)} · ")
+    text = Span(f"{author} staged {kind_name} of {blocks.describe(content_edits)} · ")
     return [text, Span("a", "accent bold"), Span(" applies, ", "dim"), Span("E", "accent bold"), _LISTS]
 
 
@@ -185,7 +185,7 @@ def describe_action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: 
     author = "" if first.author == USER else f"{safe_text.one_line(first.author, 30)}: "
     kinds = {entry.kind for entry in entries}
     kind_name = kind_of(first.kind).shown if len(kinds) == 1 else "edits"
-    return f"{author}{kind_name} of {blocks.words(entries)}"
+    return f"{author}{kind_name} of {blocks.describe(entries)}"
 
 
 def _past_participle(edits: Sequence[Edit]) -> str:

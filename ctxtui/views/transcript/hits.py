@@ -87,7 +87,7 @@ class HitList(Sequence[HitAt]):
         """Number of different blocks with hits."""
         return len(set(self._digests))
 
-    def place_of(self, hit: HitAt) -> int | None:
+    def index_of(self, hit: HitAt) -> int | None:
         """Index of `hit` in the list; None if it is not in it."""
         block = next((at for at, node in enumerate(self._nodes) if node == hit.node), None)
         if block is None or hit.nth >= len(self._spots[self._digests[block]]):

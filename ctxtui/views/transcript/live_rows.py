@@ -101,12 +101,12 @@ class LiveRows(ContextRows):
             return self.scene.tip if self.scene is not None else 0
         return super().entry(index)
 
-    def is_open(self, index: int) -> OpenBlock | None:
+    def open_state(self, index: int) -> OpenBlock | None:
         """Streaming rows are always fully open."""
-        return OpenBlock(ALL_LINES) if index >= self.recorded else super().is_open(index)
+        return OpenBlock(ALL_LINES) if index >= self.recorded else super().open_state(index)
 
     @property
-    def coming_in(self) -> range:
+    def streaming_rows(self) -> range:
         """The rows after the recorded ones."""
         return range(self.recorded, self.count) if self.live else range(0)
 
@@ -115,9 +115,9 @@ class LiveRows(ContextRows):
         if index < self.recorded:
             super().toggle(index, raw=raw)
 
-    def asks(self, index: int) -> bool:
+    def is_user_row(self, index: int) -> bool:
         """Whether row `index` is a user's."""
-        return index < self.recorded and super().asks(index)
+        return index < self.recorded and super().is_user_row(index)
 
     def turn_row(self, index: int) -> int | None:
         """The first row of the turn of row `index`."""

@@ -45,38 +45,38 @@ class Bodies:
     def __init__(self, readings: Readings, highlight: Highlight | None) -> None:
         self._readings = readings
         self.highlight = highlight
-        self._kept: Recent[Body] = Recent(256)
+        self._cache: Recent[Body] = Recent(256)
         self._find: Find | None = None
 
-    def look_for(self, find: Find | None) -> None:
+    def set_find(self, find: Find | None) -> None:
         """Set the hits to highlight; None for no highlighting."""
         self._find = find
-        self.forget()
+        self.clear()
 
     def body(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Body:
         """The lines of node `entry`'s block in `room` cells."""
         key = (entry, how.raw, how.start, room)
-        body = self._kept.get(key)
+        body = self._cache.get(key)
         if body is None:
             content = self._content(scene, ledger, entry, how, room)
-            body = self._kept.put(key, content.body(room, self._find))
+            body = self._cache.put(key, content.body(room, self._find))
         return body
 
-    def put_in(self, new: InsertedBlock, how: OpenBlock, room: int) -> Body:
+    def insert_body(self, new: InsertedBlock, how: OpenBlock, room: int) -> Body:
         """The lines of an inserted block."""
         key = (new.item.block.digest, how.raw, room)
-        body = self._kept.get(key)
+        body = self._cache.get(key)
         if body is None:
             from ctxtui.views.blocks import content
 
             block = new.item.block
             block_content = content.raw(block) if how.raw else content.content(new.category, read(block), block.value())
-            body = self._kept.put(key, block_content.body(room, self._find))
+            body = self._cache.put(key, block_content.body(room, self._find))
         return body
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear the cache after facts of the blocks changed."""
-        self._kept.clear()
+        self._cache.clear()
 
     def _content(self, scene: Scene, ledger: CostLedger | None, entry: int, how: OpenBlock, room: int) -> Content:
         # Late import: nothing is open on the first screen.

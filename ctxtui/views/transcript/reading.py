@@ -67,27 +67,27 @@ class Reading:
         if entry < 0:
             return RULE if self._is_new_epoch(index) else NOTHING
         if entry == MISSING or self._category(entry) in _FRONT:
-            return FRONT if index == 0 or not self._front(rows.entry(index - 1)) else NOTHING
+            return FRONT if index == 0 or not self._is_front(rows.entry(index - 1)) else NOTHING
         category, node = self._category(entry), rows.readings.tree[entry]
         if category in (_USER, _ASSISTANT, _SUMMARY):
             if category == _USER and not is_user_text(node):
                 return CALL
-            return TEXT if not rows.readings.ready(entry) or self._got(entry).text.strip() else NOTHING
+            return TEXT if not rows.readings.ready(entry) or self._content(entry).text.strip() else NOTHING
         if category == _THINKING:
-            return CALL if self._got(entry).text.strip() else NOTHING
+            return CALL if self._content(entry).text.strip() else NOTHING
         if category == _RESULT:
             return NOTHING if self.call_of(index) is not None else CALL
-        if category == _CALL and _changes_file(self._got(entry), rows.readings.cwd):
+        if category == _CALL and _changes_file(self._content(entry), rows.readings.cwd):
             return FILE
         return CALL
 
-    def _front(self, entry: int) -> bool:
+    def _is_front(self, entry: int) -> bool:
         return entry == MISSING or (entry > 0 and self._category(entry) in _FRONT)
 
     def _category(self, entry: int) -> int:
         return shown_category(self._rows.scene, self._rows.readings.tree, entry)
 
-    def _got(self, entry: int) -> BlockContent:
+    def _content(self, entry: int) -> BlockContent:
         return self._rows.readings.reading(entry)
 
     def _is_new_epoch(self, index: int) -> bool:
@@ -149,7 +149,7 @@ class Reading:
                 return int(following in (TEXT, RULE))
         return 0
 
-    def grows(self, index: int) -> bool:
+    def is_extendable(self, index: int) -> bool:
         """Whether opening row `index` extends it in this layout."""
         return self.kind(index) in (TEXT, FILE)
 
@@ -162,9 +162,9 @@ class Reading:
         self._rows.folded ^= {entry}
         return True
 
-    def says(self, index: int, line: int, grid: Grid) -> bool:
+    def is_user_line(self, index: int, line: int, grid: Grid) -> bool:
         """Whether line `line` of row `index` is the user's text, which has its own background."""
-        return self._rows.asks(index) and line < self._own_height(index, TEXT, grid)
+        return self._rows.is_user_row(index) and line < self._own_height(index, TEXT, grid)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         """Line `line` of row `index`."""
@@ -196,7 +196,7 @@ class Reading:
 
     def _text_line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         spans = self._body(index, grid).line(line) or ()
-        if self._rows.asks(index):
+        if self._rows.is_user_row(index):
             spans = [Span(text, "ink bold" if style == "ink" else style) for text, style in spans]
         return [*self._lead(index, cursor), *spans] if line == 0 else [Span(" " * LEAD_CELLS), *spans]
 
@@ -210,7 +210,10 @@ class Reading:
             if not ready:
                 return self._bodies.put(key, Body(content.loading().lines, room))
             block_content = content.content(
-                self._category(entry), self._got(entry), readings.value(entry), highlight=self._rows.bodies.highlight
+                self._category(entry),
+                self._content(entry),
+                readings.value(entry),
+                highlight=self._rows.bodies.highlight,
             )
             body = self._bodies.put(key, Body(block_content.lines, room, block_content.total, block_content.hang))
         return body
@@ -227,7 +230,7 @@ class Reading:
             nodes.append(answer)
         room, is_file_change = max(1, grid.width - LEAD_CELLS - 10), self.kind(index) == FILE
         if is_file_change:
-            words.append(Span(_line_counts(self._got(entry)), "dim"))
+            words.append(Span(_line_counts(self._content(entry)), "dim"))
         if answer is not None:
             result_preview = readings.preview(answer)._replace(label="", asked="")
             if not is_file_change or result_preview.failed:
@@ -247,7 +250,7 @@ class Reading:
         rows, scene = self._rows, self._rows.scene
         kinds: dict[int, int] = {}
         tokens, counted, row_index = 0, True, index
-        while row_index < rows.count and self._front(rows.entry(row_index)):
+        while row_index < rows.count and self._is_front(rows.entry(row_index)):
             entry = rows.entry(row_index)
             if entry == MISSING:
                 tokens += scene.missing if scene is not None else 0
@@ -274,7 +277,7 @@ class Reading:
         change_lines = self._changes.get(key)
         if change_lines is None:
             edge = Span(" " * LEAD_CELLS + "│ ", "cat-call")
-            body = Body(_change_lines(self._got(entry)), room, hang=2)
+            body = Body(_change_lines(self._content(entry)), room, hang=2)
             most = MAX_TEXT_LINES if is_open else FOLDED_DIFF_LINES
             shown = body.height(most)
             diff_lines: list[Spans] = [[edge, *(body.line(n) or ())] for n in range(shown)]

@@ -31,15 +31,15 @@ class Boundaries:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._taken = 0
+        self._processed = 0
         self.at: dict[int, list[RuleRow]] = {}
 
     def extend(self, calls: Sequence[Call]) -> None:
         """Process new calls; `calls` are all calls of the thread."""
-        for before, call in zip(calls[max(0, self._taken - 1) :], calls[max(1, self._taken) :], strict=False):
+        for before, call in zip(calls[max(0, self._processed - 1) :], calls[max(1, self._processed) :], strict=False):
             if before.epoch.number != call.epoch.number:
                 self._begin(before, call)
-        self._taken = len(calls)
+        self._processed = len(calls)
 
     def _begin(self, before: Call, call: Call) -> None:
         tree, node = self._tree, call.sent_head
@@ -140,7 +140,7 @@ class RowIndex:
         filters = (hidden, len(categories) if hidden else 0)
         is_unchanged = (filters, missing, partial, head) == (self._hidden, self._missing, self._partial, self._head)
         rules = sum(map(len, rules_by_node.values()))
-        if is_unchanged and rules == self._known_rules and self._goes_on(tails, rules_by_node):
+        if is_unchanged and rules == self._known_rules and self._extends_tails(tails, rules_by_node):
             if tails:
                 self._grow(tails[-1][1], rules_by_node, categories)
             self._tails = tails
@@ -167,7 +167,7 @@ class RowIndex:
             # A context sent under edits has its answer on another path.
             self._add(self._tree.path(node, self._tree[rule.before].parent), rules_by_node, categories)
 
-    def _goes_on(self, tails: Sequence[tuple[RuleRow, int]], boundaries: Mapping[int, list[RuleRow]]) -> bool:
+    def _extends_tails(self, tails: Sequence[tuple[RuleRow, int]], boundaries: Mapping[int, list[RuleRow]]) -> bool:
         """Whether `tails` are the current ones, except that the last may be longer."""
         before = self._tails
         if not before or not tails:
@@ -202,13 +202,13 @@ class RowIndex:
 
     def _back_to(self, node: int) -> int:
         """Keep the rows of the context `node`, or of a shorter one if its last message may still get content."""
-        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.sort_position))
         last = next((entry for entry in reversed(self._entries) if entry >= 0), ROOT)
         if self._tree[last].kind == HEADER:
             node = last
         if self._tree[node].kind == HEADER:
             node = self._tree[node].parent
-        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.place))
+        self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.sort_position))
         return node
 
     def _put(self, rule: RuleRow) -> None:
@@ -238,7 +238,7 @@ class RowIndex:
             sealed = self._sealed[node] = is_sealed(self._tree[node].block)
         return sealed
 
-    def is_behind(self, node: int) -> bool:
+    def is_in_tail(self, node: int) -> bool:
         """Whether `node` is in a tail."""
         tree, depth = self._tree, self._tree[node].depth
         return any(depth >= tree[rule.before].depth and tree.holds(end, node) for rule, end in self._tails)
@@ -246,9 +246,9 @@ class RowIndex:
     def depth(self, node: int) -> int:
         """Depth of `node`; nodes in the tails of a context with inserts are counted as if they continued it."""
         depth = self._tree[node].depth
-        return depth + self._added if self._added and self.is_behind(node) else depth
+        return depth + self._added if self._added and self.is_in_tail(node) else depth
 
-    def place(self, entry: int) -> int:
+    def sort_position(self, entry: int) -> int:
         """Sort position of an entry: twice the depth of its block, so that rules fit between blocks."""
         if entry >= 0:
             return 2 * self.depth(entry)
@@ -256,4 +256,4 @@ class RowIndex:
 
     def index_of(self, node: int) -> int:
         """The row of `node`, or the nearest visible one above it; at least 0."""
-        return max(0, bisect_right(self._entries, 2 * self.depth(node), key=self.place) - 1)
+        return max(0, bisect_right(self._entries, 2 * self.depth(node), key=self.sort_position) - 1)

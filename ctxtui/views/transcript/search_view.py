@@ -23,15 +23,15 @@ class TranscriptSearch:
         self._rows = rows
         self._opened, self._folded = dict(rows.opened), set(rows.folded)
 
-    def look_for(self, find: Find | None) -> None:
+    def set_find(self, find: Find | None) -> None:
         """Highlight the hits of `find`; None highlights nothing."""
         self._rows.find = find
-        self._rows.bodies.look_for(find)
+        self._rows.bodies.set_find(find)
         self._refold()
 
     def end(self) -> None:
         """Remove the highlights, and restore open and folded blocks."""
-        self.look_for(None)
+        self.set_find(None)
 
     def _refold(self) -> None:
         self._rows.opened, self._rows.folded = dict(self._opened), set(self._folded)
@@ -50,9 +50,9 @@ class TranscriptSearch:
         if len(words) < grid.text // 2 and "\n" not in words and hit.node not in rows.opened:
             return 0
         rows.folded.discard(hit.node)
-        return self._laid_out(hit, words, grid) or self._excerpt(hit, words, grid)
+        return self._open_normally(hit, words, grid) or self._open_excerpt(hit, words, grid)
 
-    def _laid_out(self, hit: HitAt, words: str, grid: Grid) -> int:
+    def _open_normally(self, hit: HitAt, words: str, grid: Grid) -> int:
         """Open the block as usual; 0 if the hit is too far down, or not in the displayed text."""
         rows = self._rows
         if words.count("\n", 0, hit.start) >= MAX_LINES_TO_HIT or hit.start > MAX_LINES_TO_HIT * grid.body:
@@ -67,7 +67,7 @@ class TranscriptSearch:
         rows.here = hit.node, hit.nth
         return spot.line + 1
 
-    def _excerpt(self, hit: HitAt, words: str, grid: Grid) -> int:
+    def _open_excerpt(self, hit: HitAt, words: str, grid: Grid) -> int:
         """Open the block's plain text from a line before the hit on."""
         rows = self._rows
         line = words.rfind("\n", 0, hit.start) + 1

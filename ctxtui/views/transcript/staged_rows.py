@@ -46,7 +46,7 @@ class StagedRows:
         # An array like that of `rows`: one key press copies ten thousand entries without creating objects.
         self._entries = array("i")
         self._rules: list[RuleRow] = []
-        self._news: dict[int, InsertedBlock] = {}
+        self._inserts_by_entry: dict[int, InsertedBlock] = {}
         self._runs: dict[int, Sequence[int]] = {}
         self._build(only)
 
@@ -66,39 +66,39 @@ class StagedRows:
         """Number of rows; all belong to the context that would be sent."""
         return len(self._entries)
 
-    def own_rule(self, entry: int) -> bool:
+    def is_edit_rule(self, entry: int) -> bool:
         """Whether a negative `entry` was added for edits."""
         return entry < self._first
 
     def rule(self, entry: int) -> RuleRow:
         """The rule of a negative `entry`."""
-        return self._rules[self._first - 1 - entry] if self.own_rule(entry) else self._base.rule(entry)
+        return self._rules[self._first - 1 - entry] if self.is_edit_rule(entry) else self._base.rule(entry)
 
-    def new(self, entry: int) -> InsertedBlock | None:
+    def insert_at(self, entry: int) -> InsertedBlock | None:
         """The block that an edit inserts at `entry`."""
-        return self._news.get(entry)
+        return self._inserts_by_entry.get(entry)
 
     @property
-    def news(self) -> list[tuple[int, InsertedBlock]]:
+    def inserts(self) -> list[tuple[int, InsertedBlock]]:
         """The rows of inserts."""
-        return [(self._entries.index(entry), new) for entry, new in self._news.items()]
+        return [(self._entries.index(entry), new) for entry, new in self._inserts_by_entry.items()]
 
-    def folded(self, entry: int) -> Sequence[int]:
+    def folded_nodes(self, entry: int) -> Sequence[int]:
         """The nodes of a folded run; empty for other rules."""
         return self._runs.get(entry, ())
 
-    def new_before(self, at: int) -> int | None:
+    def insert_before(self, at: int) -> int | None:
         """The row of the first block inserted before the raw position `at`; None if there is none."""
-        entry_of_insert = next((entry for entry, new in self._news.items() if new.at == at), None)
+        entry_of_insert = next((entry for entry, new in self._inserts_by_entry.items() if new.at == at), None)
         return None if entry_of_insert is None else self._entries.index(entry_of_insert)
 
     def index_of(self, node: int) -> int:
         """The row of `node`, or the nearest visible one above it."""
-        return max(0, bisect_right(self._entries, 2 * self._base.depth(node), key=self._place) - 1)
+        return max(0, bisect_right(self._entries, 2 * self._base.depth(node), key=self._sort_position) - 1)
 
-    def _place(self, entry: int) -> int:
-        if not self.own_rule(entry):
-            return self._base.place(entry)
+    def _sort_position(self, entry: int) -> int:
+        if not self.is_edit_rule(entry):
+            return self._base.sort_position(entry)
         before = self.rule(entry).before
         return 2 * self._base.depth(before) - 1 if before >= 0 else AFTER_ALL_BLOCKS
 
@@ -107,13 +107,13 @@ class StagedRows:
         node = self._staging.first(position)
         if node is None:
             return len(self._base)
-        return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.place)
+        return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
-    def _kept(self, only: frozenset[int]) -> list[int]:
+    def _visible_rows(self, only: frozenset[int]) -> list[int]:
         """The indices of rows that stay visible if only edited rows are shown."""
         staging, count = self._staging, len(self._base)
         applied = staging.applied
-        touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.coming)}
+        touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
         touched |= {staging.breaks_at} if staging.breaks_at is not None else set()
         first = self._row_at(min(touched)) if touched else 0
         touched |= {at for node in only if (at := staging.position(node)) is not None}
@@ -129,23 +129,23 @@ class StagedRows:
     def _build(self, only: frozenset[int] | None) -> None:
         staging = self._staging
         breaks = staging.breaks_at
-        stops = [(new.at, 1, new) for new in staging.coming]
+        stops = [(new.at, 1, new) for new in staging.unsent_inserts]
         rules: list[tuple[int, int, InsertedBlock | None]] = [
             *stops,
             *([(breaks, 0, None)] if breaks is not None else []),
         ]
         rules.sort(key=lambda one: one[:2])
-        visible = None if only is None else self._kept(only)
+        visible = None if only is None else self._visible_rows(only)
         row = 0
         for at, _, new in rules:
-            row = self._rows(visible, row, self._row_at(at))
+            row = self._add_rows(visible, row, self._row_at(at))
             before = staging.first(at)
             self._put(NEW if new is not None else BREAK, "", -1 if before is None else before)
             if new is not None:
-                self._news[self._entries[-1]] = new
-        self._rows(visible, row, len(self._base))
+                self._inserts_by_entry[self._entries[-1]] = new
+        self._add_rows(visible, row, len(self._base))
 
-    def _rows(self, visible: Sequence[int] | None, start: int, stop: int) -> int:
+    def _add_rows(self, visible: Sequence[int] | None, start: int, stop: int) -> int:
         """Add the rows `start` to `stop` (exclusive); runs of rows not in `kept` are folded."""
         rows = self._base.entries
         if visible is None:

@@ -51,7 +51,7 @@ def mode_note(rows: ContextRows, room: int) -> list[Span]:
     """The active display mode of the rows, in a pane of `room` cells, with the key that ends it."""
     if rows.reading is not None:
         return [Span(" reading  "), Span(";", "accent bold"), Span(" back to all panes", "dim")]
-    if rows.folds and room >= 50:
+    if rows.is_folding and room >= 50:
         return [Span(" edits only  ", "warn"), Span("z", "accent bold"), Span(" all rows", "dim")]
     return []
 

@@ -115,7 +115,7 @@ def test_an_opened_block_is_indented_and_closed() -> None:
     assert text[index + 1][6:].startswith("\u2502   1 import {Command}")
     assert "\u2570 17 more lines  $0.0" in text[index + 7]
     assert "this call \u00b7 $0.006 so far  \u23ce fold  e more  o pager  y copy  r raw JSON" in text[index + 7]
-    rows.more(index)
+    rows.show_more(index)
     assert len(text_of(rows)) == len(text) + 17
     rows.toggle(index, raw=True)
     assert '{"tool_use_id":"t2"' in "".join(text_of(rows)[index + 1 : index + 4])
@@ -309,8 +309,8 @@ def test_the_window_of_calls_holds_the_cursor_and_moves_little(count: int, room:
 def test_columns_are_made_once() -> None:
     known = study_of(long_session(30)).thread(MAIN)
     columns = Columns()
-    first = list(columns.show(known.calls[:20], known.events, frozenset()))
-    more = columns.show(list(known.calls), known.events, frozenset())
+    first = list(columns.update(known.calls[:20], known.events, frozenset()))
+    more = columns.update(list(known.calls), known.events, frozenset())
     assert len(more) == 30 and all(a is b for a, b in zip(first[:20], more, strict=False))
 
 
@@ -320,8 +320,8 @@ def test_the_heaviest_are_the_same_whichever_way_one_came() -> None:
     for number in (0, 1, 2, 4, 1, 3, 2):
         scene = study.scene(MAIN, number)
         path = scene.session.tree.path(scene.head)
-        assert travelled.show(scene, path) == Heaviest().show(scene, path)
-        sizes = [scene.running.own(node) for node in travelled.show(scene, path)]
+        assert travelled.update(scene, path) == Heaviest().update(scene, path)
+        sizes = [scene.running.own(node) for node in travelled.update(scene, path)]
         assert sizes == sorted(sizes, reverse=True) and sizes
 
 

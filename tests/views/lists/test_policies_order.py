@@ -21,7 +21,7 @@ def test_what_frees_most_comes_first_and_nothing_is_offered_that_gains_nothing()
         Proposed("refused", "", why="no"),
     ]
     assert [row.name for row in sort_policies(rows)] == ["large", "small", "stands", "compact_json", "idle", "refused"]
-    assert not rows[0].gains and replace(rows[0], per_call=-0.1).gains
+    assert not rows[0].has_gain and replace(rows[0], per_call=-0.1).has_gain
     waiting = [*rows, Proposed("working", "")]
     assert sort_policies(waiting) == waiting, "nothing jumps while they are worked out"
 

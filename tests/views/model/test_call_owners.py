@@ -52,8 +52,8 @@ def test_the_fullest_report_counts_whatever_came_and_went(
             owners.put(key, spent(calls))
             now[key] = calls
     assert sums(owners.total) == pytest.approx(expected(list(now.values())))
-    assert sums(owners.among(some)) == pytest.approx(expected([calls for key, calls in now.items() if key in some]))
-    own = [call for key, calls in now.items() for call in owners.own(key, spent(calls))]
+    assert sums(owners.sums_of(some)) == pytest.approx(expected([calls for key, calls in now.items() if key in some]))
+    own = [call for key, calls in now.items() for call in owners.owned_calls(key, spent(calls))]
     assert sum(call.tokens for call in own) == owners.total.tokens and len(own) == owners.total.calls
 
 

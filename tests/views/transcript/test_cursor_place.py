@@ -89,7 +89,7 @@ def test_what_an_edit_puts_in_no_more_is_the_block_in_its_place() -> None:
     table.stage(SUMMARIZE, node, text="short")
     table.work()
     shown(rows, table, frozenset())
-    at, new = rows.put_in[0]
+    at, new = rows.inserts[0]
     place = position_of_row(rows, at)
     assert place.new == new and place.row_in(rows) == at
     rows.staging = None

@@ -46,12 +46,12 @@ def test_what_was_done_and_what_it_gained() -> None:
 
 def test_what_costs_more_is_needless_and_says_so() -> None:
     what = StagedEdits(made=[edit("externalize", "a")], before=3, gained=-11)
-    assert what.needless and words(needless_answer(what, BLOCKS)) == (
+    assert what.is_needless and words(needless_answer(what, BLOCKS)) == (
         "✗ not externalized: Read a 3 → 14, nothing is gained"
     )
     for kind in ("pin", "drop", "note", "breakpoint", "replace", "hoist"):
-        assert not StagedEdits(made=[edit(kind, "a")], before=3, gained=0).needless, kind
-    assert not StagedEdits(made=[edit("truncate", "a")], before=3, gained=None).needless
+        assert not StagedEdits(made=[edit(kind, "a")], before=3, gained=0).is_needless, kind
+    assert not StagedEdits(made=[edit("truncate", "a")], before=3, gained=None).is_needless
     assert words(refused_answer("already short", 53, 1)) == "✗ already short: 53 tokens"
     assert words(refused_answer("already short", 153, 3)) == "✗ already short: 153 tokens (3 blocks)"
 

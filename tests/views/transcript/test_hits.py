@@ -73,8 +73,8 @@ def test_the_list_is_all_hits_in_order(texts: list[str], row: int) -> None:
         for nth, (start, _) in enumerate(find(text))
     ]
     assert made[:] == wanted
-    assert [made.place_of(hit) for hit in wanted] == list(range(len(wanted)))
-    assert made.place_of(HitAt(999, 0, 0)) is None
+    assert [made.index_of(hit) for hit in wanted] == list(range(len(wanted)))
+    assert made.index_of(HitAt(999, 0, 0)) is None
     first = made.first_from(row, nodes.index)
     assert first == next((at for at, hit in enumerate(wanted) if nodes.index(hit.node) >= row), 0)
     assert made.blocks == len({text for text in texts if text != "none"})

@@ -55,7 +55,7 @@ class BlocksController(Controller):
         """JSON, or the readable form again."""
         rows = self._rows
         if rows is not None:
-            how = rows.is_open(self._pane.cursor)
+            how = rows.open_state(self._pane.cursor)
             raw = not (how and how.raw)
             self._toggle(raw=raw)
             self.say([Span("the provider's own JSON" if raw else "as it is read", "dim")])
@@ -65,11 +65,11 @@ class BlocksController(Controller):
         rows = self._rows
         if rows is None:
             return
-        if rows.is_open(self._pane.cursor) is None:
+        if rows.open_state(self._pane.cursor) is None:
             self._toggle()
             return
         before = self._pane.viewport.heights.total
-        rows.more(self._pane.cursor)
+        rows.show_more(self._pane.cursor)
         self._pane.reopen()
         if self._pane.viewport.heights.total == before:
             self.say([Span("all of it is shown", "dim")])
@@ -85,7 +85,7 @@ class BlocksController(Controller):
         tree = rows.scene.session.tree
         turn = tree[node].turn
         mine = [i for i in range(rows.count) if (entry := rows.entry(i)) > 0 and tree[entry].turn == turn]
-        shut = [index for index in mine if rows.is_open(index) is None]
+        shut = [index for index in mine if rows.open_state(index) is None]
         for index in shut or mine:
             rows.toggle(index)
         self._pane.reopen()
@@ -100,7 +100,7 @@ class BlocksController(Controller):
         if rows is None or rows.scene is None or not node:
             return ""
         block = rows.scene.session.tree[node].block
-        how = rows.is_open(self._pane.cursor)
+        how = rows.open_state(self._pane.cursor)
         if how and how.raw:
             return block.body.decode("utf-8", "replace")
         if not rows.readings.ready(node):

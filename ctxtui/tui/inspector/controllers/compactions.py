@@ -150,7 +150,9 @@ class CompactionsController(EditController):
     def _to_summary(self) -> None:
         """The cursor on what was staged."""
         rows = self.panels.transcript.data
-        found = next((n for n in range(rows.count) if rows.new(n) is not None), None) if rows is not None else None
+        found = (
+            next((n for n in range(rows.count) if rows.insert_at(n) is not None), None) if rows is not None else None
+        )
         if found is not None:
             self.panels.transcript.move_to(found)
 

@@ -81,7 +81,7 @@ class EditLogController(EditController):
         if rows is None or staging is None:
             return False
         ids = {edit.id for edit in ready if edit.does.stands_for}
-        unread = [new for new in staging.news if new.edit.id in ids and new.edit.id not in rows.read]
+        unread = [new for new in staging.inserted if new.edit.id in ids and new.edit.id not in rows.read]
         if not unread:
             return False
         self.state.to_new(unread[0].edit.id)

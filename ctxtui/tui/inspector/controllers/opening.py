@@ -69,7 +69,7 @@ class OpeningController(Controller):
     def _read(self, message: Read) -> None:
         """A large block was read: its row and what is open of it can be drawn."""
         if self.panels.transcript.data is not None:
-            self.panels.transcript.data.bodies.forget()
+            self.panels.transcript.data.bodies.clear()
         self.panels.transcript.reopen()
 
     def _failed(self, message: Failed) -> None:

@@ -32,7 +32,7 @@ class RulesController(Controller):
             if rows.entry(index) <= 0:
                 break
             below.append(index)
-        shut = [index for index in below if rows.is_open(index) is None]
+        shut = [index for index in below if rows.open_state(index) is None]
         for index in shut or below:
             rows.toggle(index)
         pane.reopen()

@@ -166,7 +166,7 @@ class SearchController(Controller):
             return
         self._wanted, self._found = wanted, None
         if self.sought is not None:
-            self.sought.look_for(wanted.glance if wanted is not None else None)
+            self.sought.set_find(wanted.glance if wanted is not None else None)
         self._hits, self._at, self._elsewhere = None, None, 0
         self._thread().look_for(wanted)
         if wanted is None:
@@ -214,7 +214,7 @@ class SearchController(Controller):
             self._thread().more()
         here = self._hits[self._at] if self._hits and self._at is not None else None
         self._count()
-        self._at = self._hits.place_of(here) if self._hits and here is not None else None
+        self._at = self._hits.index_of(here) if self._hits and here is not None else None
         self._tell()
 
     def _count(self) -> None:

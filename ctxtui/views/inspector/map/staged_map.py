@@ -66,20 +66,20 @@ class _Walk:
         self._read = staging.scene.running.along(staging.head, self._nodes)
         """Raw tokens up to and including each block, without unrecorded ones."""
         self._stretches: list[_Stretch] = []
-        self.total = self._before(len(self._nodes)) + self._enter()
+        self.total = self._raw_tokens_before(len(self._nodes)) + self._build_stretches()
 
-    def _before(self, at: int) -> float:
+    def _raw_tokens_before(self, at: int) -> float:
         """Raw tokens before the raw position `at`."""
         last = min(at, len(self._read)) - 1
         return float(self._staging.scene.missing + (self._read[last] if last >= 0 else 0))
 
-    def _enter(self) -> float:
+    def _build_stretches(self) -> float:
         """Build the stretches; return the final shift."""
         staging, read, missing = self._staging, self._read, self._staging.scene.missing
         stretches, done, shift = self._stretches, 0, 0.0
-        steps = staging.found.steps
-        if staging.news:
-            news = (Step(new.at, -(new.tokens or 0), new.category, 0) for new in staging.news)
+        steps = staging.computed_fates.steps
+        if staging.inserted:
+            news = (Step(new.at, -(new.tokens or 0), new.category, 0) for new in staging.inserted)
             steps = sorted((*news, *steps), key=lambda step: (step.position, step.blocks))
         for at, freed, category, blocks in steps:
             if at > done:
@@ -118,7 +118,7 @@ class _Walk:
                 categories.append(category_of(nodes[min(at, last)]))
         return categories
 
-    def _shifted(self, at: int) -> float:
+    def _shift_at(self, at: int) -> float:
         index = bisect_right(self._stretches, at, key=_POSITION) - 1
         return self._stretches[index][2] if index >= 0 else 0.0
 
@@ -126,11 +126,11 @@ class _Walk:
         """The staged token where raw position `at`, or an insert there, begins."""
         index = bisect_left(self._stretches, at, key=_POSITION)
         stretch = self._stretches[index : index + 1]
-        return stretch[0][1] if stretch and stretch[0][0] == at else self._before(at)
+        return stretch[0][1] if stretch and stretch[0][0] == at else self._raw_tokens_before(at)
 
     def end(self, at: int) -> float:
         """The staged token just after the raw position `at`."""
-        return self._before(at + 1) + self._shifted(at) if at < len(self._nodes) else self.total
+        return self._raw_tokens_before(at + 1) + self._shift_at(at) if at < len(self._nodes) else self.total
 
     def middle(self, node: int | None) -> float | None:
         """The staged token at the middle of `node`'s block; None if it is not in the context."""
@@ -139,4 +139,4 @@ class _Walk:
         at = self._staging.position(node)
         if at is None:
             return None
-        return (self._before(at) + self._before(at + 1)) / 2 + self._shifted(at)
+        return (self._raw_tokens_before(at) + self._raw_tokens_before(at + 1)) / 2 + self._shift_at(at)
